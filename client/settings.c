@@ -221,11 +221,44 @@ themis_status_t themis_configured_mount(char **mount)
     return status;
 }
 
-/* What else the files say beside the servers; the text is owned, NULL: not said. */
+/* What is known beside the list of servers. */
 typedef struct found {
     themis_client_auth_texts_t auth;
-    char *placement;
+    char *placement;   /* of the files, for the list in use; owned, NULL: none */
+    int is_configured; /* the list in use is that of the environment or the files, whoever names it */
 } found_t;
+
+/* Do these name the same servers in the same order? */
+static int is_same_list(const char *a, const char *b)
+{
+    static const char separators[] = ", \t";
+    size_t length;
+
+    do {
+        a += strspn(a, separators);
+        b += strspn(b, separators);
+        length = strcspn(a, separators);
+        if (length != strcspn(b, separators) || memcmp(a, b, length) != 0)
+            return 0;
+        a += length;
+        b += length;
+    } while (length > 0);
+    return 1;
+}
+
+/* Takes over what the files say. `list`: that is in use; `reading` has that of the files. */
+static void found_fill(found_t *found, file_reading_t *reading, const char *list)
+{
+    const char *configured = themis_util_config_env("THEMIS_SERVERS");
+    int is_of_files = reading->list && is_same_list(list, reading->list);
+
+    configured = configured ? configured : reading->list;
+    *found = (found_t){.auth = reading->auth, .is_configured = configured && is_same_list(list, configured)};
+    if (is_of_files) {
+        found->placement = reading->placement;
+        reading->placement = NULL;
+    }
+}
 
 /* *list is NULL if no servers are configured. `found` may be NULL. */
 static themis_status_t find_servers(const themis_options_t *options, char **list, found_t *found)
@@ -238,20 +271,17 @@ static themis_status_t find_servers(const themis_options_t *options, char **list
     *list = NULL;
     if (!given || found)
         status = read_files(&reading);
-    free(reading.mount);
-    if (found)
-        *found = (found_t){reading.auth, reading.placement};
-    else
-        free(reading.placement);
-    if (status == THEMIS_OK && !given) {
-        *list = reading.list;
-        return THEMIS_OK;
+    if (status == THEMIS_OK && (given || reading.list)) {
+        *list = strdup(given ? given : reading.list);
+        status = *list ? THEMIS_OK : no_memory();
     }
+    if (found && *list)
+        found_fill(found, &reading, *list);
+    free(reading.mount);
     free(reading.list);
-    if (status != THEMIS_OK)
-        return status;
-    *list = strdup(given);
-    return *list ? THEMIS_OK : no_memory();
+    free(reading.placement);
+    explicit_bzero(&reading.auth, sizeof reading.auth);
+    return status;
 }
 
 /* "user@host/number". Hydra sets no job name and starts each rank in a login session of its own, but the ranks of a
@@ -349,9 +379,9 @@ static themis_status_t find_direct(const themis_options_t *options, int *direct)
     return THEMIS_OK;
 }
 
-/* That of the environment or a file is for the configured servers: where others are named and have none of it, it does
- * not count. `from_file` may be NULL. */
-static themis_status_t find_placement(const themis_options_t *options, const char *from_file,
+/* That of the environment is for the configured servers: where others are named and have none of it, it does not count.
+ */
+static themis_status_t find_placement(const themis_options_t *options, const found_t *found,
                                       themis_client_settings_t *settings)
 {
     const char *text = options->placement && *options->placement ? options->placement : NULL;
@@ -362,15 +392,15 @@ static themis_status_t find_placement(const themis_options_t *options, const cha
 
     if (!text)
         text = themis_util_config_env("THEMIS_PLACEMENT");
-    if (!text && from_file) {
-        text = from_file;
+    if (!text && found->placement) {
+        text = found->placement;
         what = "[client] placement";
     }
     if (!text)
         return THEMIS_OK;
     themis_status_t status = themis_client_placement_read(text, settings->server_list, &settings->placement, &known,
                                                           unknown, sizeof unknown);
-    if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && known == 0 && !is_asked && options->servers))
+    if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && known == 0 && !is_asked && !found->is_configured))
         return THEMIS_OK;
     if (status == THEMIS_NO_MEMORY)
         return no_memory();
@@ -385,7 +415,7 @@ static themis_status_t settings_complete(const themis_options_t *options, const 
 {
     themis_status_t status;
 
-    if ((status = find_placement(options, found->placement, settings)) != THEMIS_OK ||
+    if ((status = find_placement(options, found, settings)) != THEMIS_OK ||
         (status = find_job(options, settings)) != THEMIS_OK ||
         (status = find_timeout(options, settings)) != THEMIS_OK ||
         (status = find_direct(options, &settings->direct)) != THEMIS_OK)

@@ -7,18 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+#include <xxhash.h>
 #include "util/clock.h"
 #include "util/log.h"
 
 typedef themis_server_allocation_t allocation_t;
 typedef themis_server_allocations_t allocations_t;
 
-enum { KEY_BYTES = 9, RECORD_MOST = 1 << 20 };
+enum { KEY_BYTES = 9, RECORD_MOST = 1 << 20, BUCKETS = THEMIS_SERVER_ALLOCATIONS_MOST, BATCH = 256 };
 
 struct themis_server_allocations {
     const themis_dfra_named_site_t *site; /* borrowed */
     themis_server_name_db_t *db;
     allocation_t *list; /* by id */
+    allocation_t *expired;
+    allocation_t *bucket[BUCKETS]; /* by the hash of user and job */
     uint32_t count;
     uint64_t last; /* id */
 };
@@ -140,9 +143,17 @@ static themis_status_t allocation_write(allocations_t *allocations, const alloca
     return status;
 }
 
+static uint32_t bucket_of(uint32_t user, const char *job)
+{
+    return (uint32_t)(XXH3_64bits_withSeed(job, strlen(job), user) % BUCKETS);
+}
+
 static void allocation_append(allocations_t *allocations, allocation_t *a)
 {
+    allocation_t **bucket = &allocations->bucket[bucket_of(a->user, a->job)];
+
     DL_APPEND(allocations->list, a);
+    LL_PREPEND2(*bucket, a, of_bucket);
     allocations->last = a->id;
     allocations->count++;
 }
@@ -191,10 +202,26 @@ themis_status_t themis_server_allocations_create(const char *state, uint32_t ind
     return THEMIS_OK;
 }
 
+static void allocation_unlist(allocations_t *allocations, allocation_t *a)
+{
+    allocation_t **bucket = &allocations->bucket[bucket_of(a->user, a->job)];
+
+    DL_DELETE(allocations->list, a);
+    LL_DELETE2(*bucket, a, of_bucket);
+    allocations->count--;
+}
+
 static void allocation_drop(allocations_t *allocations, allocation_t *a)
 {
-    DL_DELETE(allocations->list, a);
-    allocations->count--;
+    allocation_unlist(allocations, a);
+    free(a);
+}
+
+static void expired_free(allocation_t *expired)
+{
+    allocation_t *a, *next;
+
+    DL_FOREACH_SAFE(expired, a, next)
     free(a);
 }
 
@@ -204,6 +231,7 @@ void themis_server_allocations_destroy(allocations_t *allocations)
         return;
     while (allocations->list)
         allocation_drop(allocations, allocations->list);
+    expired_free(allocations->expired);
     themis_server_name_db_close(allocations->db);
     free(allocations);
 }
@@ -234,8 +262,10 @@ themis_status_t themis_server_allocations_add(allocations_t *allocations, alloca
         return THEMIS_QUOTA;
     a->id = now > allocations->last ? now : allocations->last + 1;
     themis_status_t status = allocation_write(allocations, a);
-    if (status != THEMIS_OK)
+    if (status != THEMIS_OK) {
+        record_write(allocations, a->id, NULL); /* it may have been written, and not synced */
         return status;
+    }
     allocation_append(allocations, a);
     return THEMIS_OK;
 }
@@ -269,9 +299,41 @@ void themis_server_allocations_expire(allocations_t *allocations, uint64_t now)
         if (a->expires > now)
             continue;
         themis_info("allocation %llu of %s ends: its lease has run out", (unsigned long long)a->id, a->application);
-        if (themis_server_allocations_remove(allocations, a) != THEMIS_OK)
-            return; /* it is tried again */
+        allocation_unlist(allocations, a);
+        DL_APPEND(allocations->expired, a);
     }
+}
+
+allocation_t *themis_server_allocations_take_expired(allocations_t *allocations)
+{
+    allocation_t *expired = allocations->expired;
+
+    allocations->expired = NULL;
+    return expired;
+}
+
+void themis_server_allocations_forget(allocations_t *allocations, allocation_t *expired)
+{
+    themis_server_name_db_record_t record[BATCH] = {0};
+    uint8_t key[BATCH][KEY_BYTES];
+    themis_status_t status = THEMIS_OK;
+
+    for (const allocation_t *a = expired; a && status == THEMIS_OK;) {
+        uint32_t count = 0;
+
+        for (; a && count < BATCH; a = a->next, count++) {
+            key_make(a->id, key[count]);
+            record[count] = (themis_server_name_db_record_t){.key = key[count], .key_length = KEY_BYTES};
+            if (count > 0)
+                record[count - 1].next = &record[count];
+        }
+        status = themis_server_name_db_write_end(allocations->db, record);
+    }
+    if (expired && status == THEMIS_OK)
+        status = themis_server_name_db_sync(allocations->db);
+    if (status != THEMIS_OK)
+        themis_warn("allocations whose lease has run out remain in the database: %s", themis_status_string(status));
+    expired_free(expired);
 }
 
 allocation_t *themis_server_allocations_find(const allocations_t *allocations, uint64_t id)
@@ -292,12 +354,10 @@ allocation_t *themis_server_allocations_find_token(const allocations_t *allocati
 
 allocation_t *themis_server_allocations_find_job(const allocations_t *allocations, uint32_t user, const char *job)
 {
-    allocation_t *found = NULL;
-
-    for (allocation_t *a = allocations->list; a && *job; a = a->next)
+    for (allocation_t *a = allocations->bucket[bucket_of(user, job)]; a && *job; a = a->of_bucket)
         if (a->user == user && strcmp(a->job, job) == 0)
-            found = a;
-    return found;
+            return a;
+    return NULL;
 }
 
 allocation_t *themis_server_allocations_next(const allocations_t *allocations, uint64_t after)

@@ -14,6 +14,7 @@ enum { THEMIS_SERVER_ALLOCATION_REASON = 1024 };
 
 typedef struct themis_server_allocation {
     struct themis_server_allocation *next, *prev; /* the table's, by id */
+    struct themis_server_allocation *of_bucket;   /* the table's, by user and job; later ones are before */
     uint64_t id;                                  /* at least 1; later ones have larger ones */
     uint64_t token;                               /* by which a request that is sent again is known; 0: none */
     uint32_t user;                                /* uid */
@@ -49,8 +50,12 @@ themis_status_t themis_server_allocations_extend(themis_server_allocations_t *al
 /* It ends and is freed. On failure it is in force still. */
 themis_status_t themis_server_allocations_remove(themis_server_allocations_t *allocations,
                                                  themis_server_allocation_t *allocation);
-/* Removes those whose lease has run out at `now`, s since 1970. */
+/* Ends those whose lease has run out at `now`, s since 1970. In the database they are until they are forgotten. */
 void themis_server_allocations_expire(themis_server_allocations_t *allocations, uint64_t now);
+/* Takes out what has expired, for the next function, which may be called while others use the table. */
+themis_server_allocation_t *themis_server_allocations_take_expired(themis_server_allocations_t *allocations);
+/* Removes them from the database, with one sync, and frees them. On failure the next start does so. */
+void themis_server_allocations_forget(themis_server_allocations_t *allocations, themis_server_allocation_t *expired);
 
 /* Borrowed until the table changes; NULL: none. */
 themis_server_allocation_t *themis_server_allocations_find(const themis_server_allocations_t *allocations, uint64_t id);

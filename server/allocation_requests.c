@@ -125,10 +125,39 @@ static themis_status_t allocation_get(asked_t *asked, themis_server_allocation_t
     return THEMIS_NO_ENTRY;
 }
 
+/* With the allocator's lock: what a job has, or what was asked for with a token. */
+static themis_status_t release_all(asked_t *asked)
+{
+    themis_server_allocations_t *allocations = asked->server->allocator->allocations;
+    const char *job = name_get(asked, "job", "");
+    uint64_t user = asked->who->uid, token = 0;
+    themis_server_allocation_t *a = NULL;
+    json_int_t released = 0;
+    themis_status_t status = job ? number_get(asked, "token", 1, INT64_MAX, &token) : THEMIS_INVALID;
+
+    if (status == THEMIS_OK)
+        status = number_get(asked, "user", 0, UINT32_MAX, &user);
+    if (status == THEMIS_OK && !*job && !token)
+        return refuse(asked, THEMIS_INVALID, "a release has an id, a job or a token");
+    if (status == THEMIS_OK && user != asked->who->uid && !is_admin(asked))
+        return refuse(asked, THEMIS_ACCESS, "only administrators release what another user has");
+    while (status == THEMIS_OK && (a = token ? themis_server_allocations_find_token(allocations, (uint32_t)user, token)
+                                             : themis_server_allocations_find_job(allocations, (uint32_t)user, job))) {
+        status = themis_server_allocations_remove(allocations, a);
+        released++;
+    }
+    if (status == THEMIS_OK)
+        asked->reply = json_pack("{s:I}", "released", released);
+    return status;
+}
+
 static themis_status_t release_answer(asked_t *asked)
 {
     struct themis_server_allocator *allocator = asked->server->allocator;
     themis_server_allocation_t *allocation;
+
+    if (!json_object_get(asked->json, "id"))
+        return release_all(asked);
     themis_status_t status = allocation_get(asked, &allocation);
 
     if (status != THEMIS_OK)
@@ -151,6 +180,8 @@ static themis_status_t renew_answer(asked_t *asked)
                                                   themis_util_clock_wall() / THEMIS_NS_PER_S + lease);
     if (status == THEMIS_OK)
         asked->reply = themis_server_allocation_json(allocation, &allocator->site);
+    if (asked->reply)
+        json_object_set_new(asked->reply, "lease_s", json_integer((json_int_t)lease));
     return status;
 }
 

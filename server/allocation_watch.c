@@ -7,15 +7,18 @@
 #include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 #include "sched/lambda.h"
 #include "util/clock.h"
+#include "util/log.h"
 
 /* Of a server, the last ones; of a job, peaks are means over WINDOW. */
 enum { SAMPLES = 12 };
 #define WINDOW (2 * THEMIS_NS_PER_S)
 #define SAMPLE_LASTS (600 * THEMIS_NS_PER_S)
 #define JOB_LASTS (300 * THEMIS_NS_PER_S)
-#define JOB_RUNS (15 * THEMIS_NS_PER_S) /* after it was seen last */
+#define JOB_RUNS (15 * THEMIS_NS_PER_S)  /* after it was seen last */
+#define JOB_ACTIVE (3 * THEMIS_NS_PER_S) /* since it has done something: not forgotten for another */
 #define HALF_LIFE (20 * THEMIS_NS_PER_S)
 #define MOST_PAUSE (3 * THEMIS_NS_PER_S) /* between tables that belong together */
 
@@ -34,7 +37,12 @@ typedef struct flow {
     int has_table;
 } flow_t;
 
+struct user;
 typedef struct job {
+    struct job *next, *prev;           /* of all; those that have done nothing for long are in front */
+    struct job *user_next, *user_prev; /* the same of its user */
+    struct user *user;
+    uint64_t active;                      /* ns; when it did something */
     themis_sched_job_identity_t identity; /* the key is in it */
     char application[THEMIS_SCHED_JOB_ID_BYTES];
     uint64_t first, last; /* ns; seen */
@@ -48,6 +56,12 @@ typedef struct job {
     UT_hash_handle hh;
     flow_t flow[]; /* [servers] */
 } job_t;
+
+typedef struct user {
+    uint32_t uid, count;
+    job_t *list;
+    UT_hash_handle hh;
+} user_t;
 
 typedef struct rates {
     double rate[SAMPLES];
@@ -64,30 +78,110 @@ typedef struct rates {
 struct themis_server_allocation_watch {
     pthread_mutex_t lock;
     uint32_t servers, self;
-    job_t *jobs;
+    job_t *jobs, *list;
+    user_t *users;
+    int is_warned;   /* of jobs that are not watched */
     rates_t rates[]; /* [servers] */
 };
 
 /* --- jobs ----------------------------------------------------------------------------------------------------------
  */
 
+static user_t *user_get(watch_t *watch, uint32_t uid)
+{
+    user_t *user;
+
+    HASH_FIND(hh, watch->users, &uid, sizeof uid, user);
+    if (user || !(user = calloc(1, sizeof *user)))
+        return user;
+    user->uid = uid;
+    HASH_ADD(hh, watch->users, uid, sizeof user->uid, user);
+    if (user->hh.tbl)
+        return user;
+    free(user);
+    return NULL;
+}
+
+static void user_drop_unused(watch_t *watch, user_t *user)
+{
+    if (user->count > 0)
+        return;
+    HASH_DELETE(hh, watch->users, user);
+    free(user);
+}
+
+static void job_free(watch_t *watch, job_t *job)
+{
+    user_t *user = job->user;
+
+    HASH_DELETE(hh, watch->jobs, job);
+    DL_DELETE(watch->list, job);
+    DL_DELETE2(user->list, job, user_prev, user_next);
+    user->count--;
+    user_drop_unused(watch, user);
+    free(job);
+}
+
+/* Is there room for one more of the user, or can some be made? */
+static int room_make(watch_t *watch, uint32_t uid, uint64_t now)
+{
+    job_t *oldest = HASH_COUNT(watch->jobs) >= THEMIS_SERVER_ALLOCATION_WATCH_JOBS ? watch->list : NULL;
+    const user_t *user;
+
+    HASH_FIND(hh, watch->users, &uid, sizeof uid, user);
+    if (user && user->count >= THEMIS_SERVER_ALLOCATION_WATCH_OF_USER)
+        oldest = user->list;
+    if (!oldest)
+        return 1;
+    if (now - oldest->active >= JOB_ACTIVE) {
+        job_free(watch, oldest);
+        return 1;
+    }
+    if (!watch->is_warned)
+        themis_warn("more jobs move bytes than are watched; decisions do not take all of them into account");
+    watch->is_warned = 1;
+    return 0;
+}
+
+static job_t *job_find(watch_t *watch, const themis_sched_job_identity_t *identity)
+{
+    job_t *job;
+
+    HASH_FIND(hh, watch->jobs, themis_sched_job_key(identity), themis_sched_job_key_bytes(identity), job);
+    return job;
+}
+
+static job_t *job_add(watch_t *watch, user_t *user, const themis_sched_job_identity_t *identity, uint64_t now)
+{
+    job_t *job = calloc(1, sizeof *job + watch->servers * sizeof job->flow[0]);
+
+    if (!job)
+        return NULL;
+    job->identity = *identity;
+    job->first = job->window = job->active = now;
+    HASH_ADD_KEYPTR(hh, watch->jobs, themis_sched_job_key(&job->identity), themis_sched_job_key_bytes(identity), job);
+    if (!job->hh.tbl) {
+        free(job);
+        return NULL;
+    }
+    job->user = user;
+    user->count++;
+    DL_APPEND(watch->list, job);
+    DL_APPEND2(user->list, job, user_prev, user_next);
+    return job;
+}
+
 /* NULL: there are too many, or no memory. */
 static job_t *job_get(watch_t *watch, const themis_sched_job_identity_t *identity, uint64_t now)
 {
-    const void *key = themis_sched_job_key(identity);
-    unsigned length = themis_sched_job_key_bytes(identity);
-    job_t *job;
+    job_t *job = job_find(watch, identity);
 
-    HASH_FIND(hh, watch->jobs, key, length, job);
-    if (!job && HASH_COUNT(watch->jobs) < THEMIS_SERVER_ALLOCATION_WATCH_JOBS &&
-        (job = calloc(1, sizeof *job + watch->servers * sizeof job->flow[0]))) {
-        job->identity = *identity;
-        job->first = job->window = now;
-        HASH_ADD_KEYPTR(hh, watch->jobs, themis_sched_job_key(&job->identity), length, job);
-        if (!job->hh.tbl) {
-            free(job);
-            return NULL;
-        }
+    if (!job && room_make(watch, identity->uid, now)) {
+        user_t *user = user_get(watch, identity->uid);
+
+        job = user ? job_add(watch, user, identity, now) : NULL;
+        if (user)
+            user_drop_unused(watch, user);
     }
     if (!job)
         return NULL;
@@ -95,6 +189,16 @@ static job_t *job_get(watch_t *watch, const themis_sched_job_identity_t *identit
     if (identity->nodes > job->identity.nodes)
         job->identity.nodes = identity->nodes;
     return job;
+}
+
+/* It has done something. */
+static void job_touch(watch_t *watch, job_t *job, uint64_t now)
+{
+    DL_DELETE(watch->list, job);
+    DL_APPEND(watch->list, job);
+    DL_DELETE2(job->user->list, job, user_prev, user_next);
+    DL_APPEND2(job->user->list, job, user_prev, user_next);
+    job->active = now;
 }
 
 static double recent_of(const flow_t *flow, uint64_t now)
@@ -133,7 +237,7 @@ static void window_close(job_t *job, uint64_t now)
     job->window = now;
 }
 
-static void flow_note(job_t *job, uint32_t server, uint64_t served, uint64_t now)
+static void flow_note(watch_t *watch, job_t *job, uint32_t server, uint64_t served, uint64_t now)
 {
     flow_t *flow = &job->flow[server];
     int known = flow->seen != 0;
@@ -145,43 +249,45 @@ static void flow_note(job_t *job, uint32_t server, uint64_t served, uint64_t now
     flow->seen = now;
     job->sum.volume += (double)moved;
     job->bytes += (double)moved;
+    if (moved > 0)
+        job_touch(watch, job, now);
 }
 
-void themis_server_allocation_watch_job(watch_t *watch, const themis_sched_job_t *from, int shared_file, uint64_t now)
+static void counters_take(watch_t *watch, job_t *job, const themis_server_allocation_counters_t *from, uint64_t now)
+{
+    uint32_t used = servers_used(watch, job, now, NULL);
+    int is_again = job->looked && from->requests >= job->requests && from->metadata >= job->metadata;
+    double data = (double)(from->requests - from->metadata), metadata = (double)from->metadata;
+
+    if (is_again) {
+        data -= (double)(job->requests - job->metadata);
+        metadata -= (double)job->metadata;
+        double waiting = (double)(from->metadata_wait_ns - job->metadata_wait) / (double)(now - job->looked + 1);
+        if (from->metadata_wait_ns >= job->metadata_wait && waiting > job->sum.metadata_waiting)
+            job->sum.metadata_waiting = waiting;
+    }
+    double operations = (data > 0 ? data * (used ? used : 1) : 0) + metadata * watch->servers;
+    flow_note(watch, job, watch->self, from->cost, now);
+    if (from->requests != job->requests)
+        job_touch(watch, job, now);
+    job->sum.operations += operations;
+    job->operations += is_again ? operations : 0;
+    job->requests = from->requests;
+    job->metadata = from->metadata;
+    job->metadata_wait = from->metadata_wait_ns;
+    job->looked = now;
+    job->shared_file |= from->shared_file;
+    memcpy(job->application, from->application, sizeof job->application);
+    window_close(job, now);
+}
+
+void themis_server_allocation_watch_job(watch_t *watch, const themis_server_allocation_counters_t *from, uint64_t now)
 {
     pthread_mutex_lock(&watch->lock);
-    job_t *job = job_get(watch, &from->identity, now);
-    if (job) {
-        uint32_t used = servers_used(watch, job, now, NULL);
-        int is_again = job->looked && from->requests >= job->requests && from->metadata >= job->metadata;
-        double data = (double)(from->requests - from->metadata), metadata = (double)from->metadata;
-
-        if (is_again) {
-            data -= (double)(job->requests - job->metadata);
-            metadata -= (double)job->metadata;
-            double waiting = (double)(from->metadata_wait_ns - job->metadata_wait) / (double)(now - job->looked + 1);
-            if (from->metadata_wait_ns >= job->metadata_wait && waiting > job->sum.metadata_waiting)
-                job->sum.metadata_waiting = waiting;
-        }
-        double operations = (data > 0 ? data * (used ? used : 1) : 0) + metadata * watch->servers;
-        flow_note(job, watch->self, from->cost, now);
-        job->sum.operations += operations;
-        job->operations += is_again ? operations : 0;
-        job->requests = from->requests;
-        job->metadata = from->metadata;
-        job->metadata_wait = from->metadata_wait_ns;
-        job->looked = now;
-        job->shared_file |= shared_file;
-        memcpy(job->application, from->application, sizeof job->application);
-        window_close(job, now);
-    }
+    job_t *job = from->cost || from->requests ? job_get(watch, &from->identity, now) : job_find(watch, &from->identity);
+    if (job)
+        counters_take(watch, job, from, now);
     pthread_mutex_unlock(&watch->lock);
-}
-
-static void job_free(watch_t *watch, job_t *job)
-{
-    HASH_DELETE(hh, watch->jobs, job);
-    free(job);
 }
 
 void themis_server_allocation_watch_expire(watch_t *watch, uint64_t now)
@@ -219,13 +325,31 @@ void themis_server_allocation_watch_observe(watch_t *watch, uint32_t uid, const 
     pthread_mutex_unlock(&watch->lock);
 }
 
+/* Copies of the jobs that run, *count of them and `size` bytes apart; NULL: none, or no memory. */
+static char *jobs_copy(watch_t *watch, uint64_t now, size_t size, uint32_t *count)
+{
+    char *copy = NULL;
+
+    *count = 0;
+    pthread_mutex_lock(&watch->lock);
+    if (watch->jobs)
+        copy = malloc(HASH_COUNT(watch->jobs) * size);
+    for (const job_t *job = copy ? watch->list : NULL; job; job = job->next)
+        if (now - job->last < JOB_RUNS)
+            memcpy(copy + size * (*count)++, job, size);
+    pthread_mutex_unlock(&watch->lock);
+    return copy;
+}
+
 void themis_server_allocation_watch_each(watch_t *watch, uint64_t now, themis_server_allocation_watch_fn each,
                                          void *arg)
 {
-    uint32_t *server = calloc(watch->servers, sizeof *server);
+    size_t size = sizeof(job_t) + watch->servers * sizeof(flow_t);
+    uint32_t *server = calloc(watch->servers, sizeof *server), count;
+    char *copy = jobs_copy(watch, now, size, &count);
 
-    pthread_mutex_lock(&watch->lock);
-    for (job_t *job = server ? watch->jobs : NULL; job; job = job->hh.next) {
+    for (uint32_t i = 0; server && i < count; i++) {
+        const job_t *job = (const void *)(copy + i * size);
         const themis_server_allocation_watched_t watched = {.job = job->identity.id,
                                                             .application = job->application,
                                                             .uid = job->identity.uid,
@@ -233,10 +357,10 @@ void themis_server_allocation_watch_each(watch_t *watch, uint64_t now, themis_se
                                                             .server = server,
                                                             .servers = servers_used(watch, job, now, server),
                                                             .now = observation_of(job, now)};
-        if (watched.servers > 0 && now - job->last < JOB_RUNS)
+        if (watched.servers > 0)
             each(arg, &watched);
     }
-    pthread_mutex_unlock(&watch->lock);
+    free(copy);
     free(server);
 }
 
@@ -294,18 +418,19 @@ static void row_take(watch_t *watch, uint32_t server, const themis_proto_table_r
         .uid = row->uid, .gid = row->gid, .nodes = row->nodes, .priority = row->priority};
 
     snprintf(identity.id, sizeof identity.id, "%.*s", (int)row->job.length, row->job.length ? row->job.bytes : "");
-    job_t *job = job_get(watch, &identity, now);
+    job_t *job = row->served ? job_get(watch, &identity, now) : job_find(watch, &identity);
     flow_t *flow = job ? &job->flow[server] : NULL;
     rates->round_busy |= row->demand == THEMIS_SCHED_LAMBDA_ALL;
+    /* of a job that is new it is not known since when it has moved them */
     if (flow && flow->has_table && row->served >= flow->tabled)
         rates->round_bytes += (double)(row->served - flow->tabled);
-    else
+    else if (!flow && row->served)
         rates->round_known = 0;
     if (!flow)
         return;
     flow->tabled = row->served;
     flow->has_table = 1;
-    flow_note(job, server, row->served, now);
+    flow_note(watch, job, server, row->served, now);
     window_close(job, now);
 }
 
@@ -318,6 +443,11 @@ void themis_server_allocation_watch_table(watch_t *watch, const themis_proto_tab
     if (table->index >= watch->servers)
         return;
     pthread_mutex_lock(&watch->lock);
+    const rates_t *rates = &watch->rates[table->index];
+    if (rates->incarnation == table->incarnation && table->round < rates->round) { /* it was overtaken */
+        pthread_mutex_unlock(&watch->lock);
+        return;
+    }
     round_begin(&watch->rates[table->index], table, now);
     for (uint32_t i = 0; rows && i < table->rows; i++)
         row_take(watch, table->index, &rows[i], now);

@@ -106,11 +106,7 @@ static void allocated_add(running_t *running, const themis_server_allocation_t *
 
 static int is_allocated(const allocator_t *allocator, const themis_server_allocation_watched_t *watched)
 {
-    for (const themis_server_allocation_t *a = themis_server_allocations_next(allocator->allocations, 0); a;
-         a = a->next)
-        if (a->user == watched->uid && strcmp(a->job, watched->job) == 0)
-            return 1;
-    return 0;
+    return themis_server_allocations_find_job(allocator->allocations, watched->uid, watched->job) != NULL;
 }
 
 /* A job that nothing was decided for uses what it uses. */
@@ -243,6 +239,7 @@ static themis_status_t allocate(allocator_t *allocator, const themis_server_allo
     }
     json_object_set_new(json, "id", json_integer((json_int_t)kept->id));
     json_object_set_new(json, "expires", json_integer((json_int_t)kept->expires));
+    json_object_set_new(json, "lease_s", json_integer((json_int_t)wish->lease));
     *reply = json;
     return THEMIS_OK;
 }
@@ -258,7 +255,8 @@ themis_status_t themis_server_allocator_allocate(themis_server_t *server, const 
         return THEMIS_BUSY;
     }
     pthread_mutex_lock(&allocator->lock);
-    themis_server_allocations_expire(allocator->allocations, now_seconds());
+    uint64_t now = now_seconds();
+    themis_server_allocations_expire(allocator->allocations, now);
     const themis_server_allocation_t *known =
         themis_server_allocations_find_token(allocator->allocations, wish->user, wish->token);
     if (!known && wish->is_once)
@@ -266,6 +264,8 @@ themis_status_t themis_server_allocator_allocate(themis_server_t *server, const 
     if (known) {
         *reply = themis_server_allocation_json(known, &allocator->site);
         status = *reply ? THEMIS_OK : THEMIS_NO_MEMORY;
+        /* what has expired is not in the table */
+        json_object_set_new(*reply, "lease_s", json_integer((json_int_t)(known->expires - now)));
     } else {
         status = allocate(allocator, wish, reply, error, size);
     }
@@ -276,11 +276,32 @@ themis_status_t themis_server_allocator_allocate(themis_server_t *server, const 
 /* --- the thread -----------------------------------------------------------------------------------------------------
  */
 
-void themis_server_allocator_note(themis_server_t *server, const themis_proto_table_t *table,
-                                  const themis_proto_table_row_t *rows)
+void themis_server_allocator_note(themis_server_t *server, const themis_proto_table_t *table)
 {
     if (server->allocator)
-        themis_server_allocation_watch_table(server->allocator->watch, table, rows, themis_util_clock_now());
+        themis_server_allocation_watch_table(server->allocator->watch, table, NULL, themis_util_clock_now());
+}
+
+/* With the server's lock, under which no other is taken; returns how many there are in `counters` [capacity]. */
+static size_t counters_copy(themis_server_t *server, int with_sharing, themis_server_allocation_counters_t *counters,
+                            size_t capacity)
+{
+    size_t count = 0;
+
+    for (themis_sched_job_t *job = themis_sched_job_table_first(server->jobs); job && count < capacity;
+         job = themis_sched_job_table_next(server->jobs, job)) {
+        themis_server_allocation_counters_t *to = &counters[count++];
+
+        *to = (themis_server_allocation_counters_t){.identity = job->identity,
+                                                    .cost = job->cost,
+                                                    .requests = job->requests,
+                                                    .metadata = job->metadata,
+                                                    .metadata_wait_ns = job->metadata_wait_ns};
+        memcpy(to->application, job->application, sizeof to->application);
+        to->shared_file = with_sharing && job->history &&
+                          themis_server_history_sharing_kind(&job->history->sharing) == THEMIS_HISTORY_SHARING_N_1;
+    }
+    return count;
 }
 
 static void jobs_look(themis_server_t *server, int with_sharing)
@@ -289,13 +310,17 @@ static void jobs_look(themis_server_t *server, int with_sharing)
     uint64_t now = themis_util_clock_now();
 
     pthread_mutex_lock(&server->lock);
-    for (themis_sched_job_t *job = themis_sched_job_table_first(server->jobs); job;
-         job = themis_sched_job_table_next(server->jobs, job)) {
-        int shared = with_sharing && job->history &&
-                     themis_server_history_sharing_kind(&job->history->sharing) == THEMIS_HISTORY_SHARING_N_1;
-        themis_server_allocation_watch_job(allocator->watch, job, shared, now);
-    }
+    size_t capacity = 64 + 2 * (size_t)themis_sched_job_table_count(server->jobs); /* more may come meanwhile */
     pthread_mutex_unlock(&server->lock);
+    themis_server_allocation_counters_t *counters = calloc(capacity, sizeof *counters);
+    if (!counters)
+        return;
+    pthread_mutex_lock(&server->lock);
+    size_t count = counters_copy(server, with_sharing, counters, capacity);
+    pthread_mutex_unlock(&server->lock);
+    for (size_t i = 0; i < count; i++)
+        themis_server_allocation_watch_job(allocator->watch, &counters[i], now);
+    free(counters);
     themis_server_allocation_watch_expire(allocator->watch, now);
 }
 
@@ -333,7 +358,10 @@ static void look(themis_server_t *server, unsigned number)
     servers_judge(allocator);
     pthread_mutex_lock(&allocator->lock);
     themis_server_allocations_expire(allocator->allocations, now_seconds());
+    themis_server_allocation_t *expired = themis_server_allocations_take_expired(allocator->allocations);
     pthread_mutex_unlock(&allocator->lock);
+    if (expired)
+        themis_server_allocations_forget(allocator->allocations, expired);
 }
 
 static void *allocator_main(void *arg)

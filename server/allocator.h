@@ -48,9 +48,8 @@ void themis_server_allocator_destroy(themis_server_t *server);
 themis_status_t themis_server_allocator_read_site(const themis_server_config_t *config, themis_dfra_named_site_t *site,
                                                   uint32_t **listed, char *error, size_t size);
 
-/* A table of a server, as in themis_server_allocation_watch_table. With or without the lock. */
-void themis_server_allocator_note(themis_server_t *server, const themis_proto_table_t *table,
-                                  const themis_proto_table_row_t *rows);
+/* A table of a server, or a part of one, that was received or sent. */
+void themis_server_allocator_note(themis_server_t *server, const themis_proto_table_t *table);
 
 /*
  * Decides and keeps the allocation; *reply is what the client gets, the caller's. A token that is known gives the

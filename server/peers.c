@@ -210,8 +210,6 @@ static themis_status_t table_encode(themis_server_t *server, uint64_t now)
 
     table.policy_set = server->sharing.set_at;
     if (status == THEMIS_OK)
-        themis_server_allocator_note(server, &table, (const themis_proto_table_row_t *)table.bytes);
-    if (status == THEMIS_OK)
         status = parts_encode(&server->peers->parts, &header, &table);
     if (status != THEMIS_OK)
         themis_warn("this server's table of jobs cannot be sent: %s; it is tried again in the next round",
@@ -268,14 +266,29 @@ static void policies_compare(themis_server_t *server, uint64_t now)
         themis_warn("%s, this one by %s: 'themis policy set' sets one policy on all servers", text, policy);
 }
 
+/* What was sent is of this server, too. Without the lock. */
+static void parts_note(themis_server_t *server)
+{
+    const parts_t *parts = &server->peers->parts;
+    themis_proto_header_t header;
+    themis_proto_body_t body;
+
+    for (uint32_t i = 0; server->allocator && i < parts->count; i++)
+        if (themis_proto_decode(parts->messages + (size_t)i * THEMIS_PROTO_MAX_MESSAGE, parts->lengths[i], &header,
+                                &body) == THEMIS_OK)
+            themis_server_allocator_note(server, &body.table);
+}
+
 /* With the server's lock, which is released meanwhile. */
 static void round_run(themis_server_t *server, uint64_t now)
 {
     themis_status_t status = table_encode(server, now);
 
     pthread_mutex_unlock(&server->lock);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK) {
         table_send(server);
+        parts_note(server);
+    }
     pthread_mutex_lock(&server->lock);
     allocation_compute(server);
     policies_compare(server, themis_util_clock_now());
@@ -412,9 +425,10 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
 {
     if (!server->peers)
         return THEMIS_UNSUPPORTED;
-    themis_server_allocator_note(server, table, NULL);
     themis_status_t status =
         themis_sched_lambda_exchange_receive(server->peers->exchange, table, themis_util_clock_now());
+    if (status == THEMIS_OK)
+        themis_server_allocator_note(server, table);
     pthread_mutex_lock(&server->lock);
     if (status == THEMIS_OK)
         themis_server_policy_adopt(server, &table->policy, table->policy_set, table->index);

@@ -101,7 +101,7 @@ check "what is appended to the history counts soon" await 20 late
 
 # --- mistakes
 
-check "nodes that are none" refused 1 "ascending order" allocate --application x --nodes 5,4
+check "nodes that are none" refused 2 "ascending order" allocate --application x --nodes 5,4
 check "a lease that is none" refused 2 "not a time" allocate --application x --nodes 1 --lease never
 check "too much at once" refused 2 usage allocate --application x --nodes 1 --list
 check "not an id" refused 2 "not the number" allocate --release x
@@ -167,6 +167,19 @@ sleep 5
 check "is renewed while the command runs" one
 kill -TERM "$runner"
 await 20 none_left
+check "what cannot be asked for is known before the command runs" refused 2 "ascending order" limit 30 themis run -q --allocate --nodes 5,4 touch "$T/ran"
+check "so is a lease" refused 2 "not a time" limit 30 themis run -q --allocate --lease never touch "$T/ran"
+check "and nothing is run" sh -c '! [ -e "$1" ]' sh "$T/ran"
+check "an allocation that is there is used" prints "$(name 2) 7" env THEMIS_ALLOCATION=7 "THEMIS_PLACEMENT=$(name 2)" timeout 60 themis run -q --allocate sh -c 'echo $THEMIS_PLACEMENT $THEMIS_ALLOCATION'
+allocate --application calm --nodes 0 --job mine >"$T/out"
+check "release by job" json '.released == 1' allocate --release-job mine --json
+check "also of none" json '.released == 0' allocate --release-job mine --json
+THEMIS_APPLICATION=wide spawn themis run --allocate --nodes 0-7 --lease 3s sleep 6 2>"$T/gone"
+runner=$!
+check "one more short lease" await 20 one
+allocate --release "$(jq '.allocations[0].id' "$T/list")"
+wait "$runner"
+check "one that was ended is told once" sh -c '[ "$(grep -c "has ended" "$1")" = 1 ]' sh "$T/gone"
 check "with servers of its own there is nothing to allocate" refused 2 "allocate" limit 30 themis run -q -s 1 --allocate true
 
 # --- what jobs do

@@ -43,11 +43,15 @@ check "a server that is not in the list is named" refused 1 "THEMIS_PLACEMENT: '
     env "THEMIS_PLACEMENT=$middle,io9:1" themis cp "$T/bytes" themis:/refused
 check "so is a list of none" refused 1 "names no server" env "THEMIS_PLACEMENT= , " themis cp "$T/bytes" themis:/refused
 echo "[client]
+servers = $THEMIS_SERVERS
 placement = $middle" >"$T/themis.conf"
-THEMIS_CONFIG=$T/themis.conf themis cp "$T/bytes" themis:/configured
+env -u THEMIS_SERVERS THEMIS_CONFIG="$T/themis.conf" themis cp "$T/bytes" themis:/configured
 check "the configuration file says it, too" layout /configured 2 1
 printf '[client]\nplacement = a\n' >"$T/wrong.conf"
 check "an error in it has its line" refused 1 'wrong.conf:2:.*wanted: host:port' env "THEMIS_CONFIG=$T/wrong.conf" themis ls themis:/
+check "a mistake is one, whoever names the configured list" refused 1 "THEMIS_PLACEMENT: 'io9:1' is not in the list" \
+    env THEMIS_PLACEMENT=io9:1 themis ls "themis://$THEMIS_SERVERS/"
+check "that of a file is of its own servers" limit 30 sh -c 'THEMIS_CONFIG=$1 themis run -q -s 1 -- sh -c "themis cp \"$2\" themis:/x && themis stat themis:/x"' sh "$T/themis.conf" "$T/bytes"
 check "servers of another list have none of it" limit 30 sh -c 'THEMIS_PLACEMENT=$1 themis run -q -s 1 -- sh -c "themis cp \"$2\" themis:/x && themis stat themis:/x"' sh "$middle" "$T/bytes"
 
 

@@ -59,9 +59,23 @@ allocation_scripts() {
     check "once for all of its nodes" slurm_job prolog.sh
     check "which is one allocation" json '.allocations | length == 1' themis allocate --list --json
     check "tasks get it" shows "^export THEMIS_PLACEMENT=${allocating#*,}\$" slurm_job task_prolog.sh
-    env -u SLURM_JOB_UID THEMIS_KEPT="$T/kept" SLURM_JOB_ID=77 timeout 60 sh "$examples/epilog.sh"
+    echo THEMIS_SERVERS=x >>"$T/kept/77"
+    slurm_job task_prolog.sh >"$T/tasks"
+    check "and nothing else that was kept" sh -c '! grep -q SERVERS "$1"' sh "$T/tasks"
+    THEMIS_PLACEMENT=x:1 THEMIS_DRIVER=/none slurm_job task_prolog.sh >"$T/placed"
+    check "not where they have a placement" sh -c '! [ -s "$1" ]' sh "$T/placed"
+    epilog() { env -u SLURM_JOB_UID THEMIS_KEPT="$T/kept" SLURM_JOB_ID=77 timeout 60 sh "$examples/epilog.sh"; }
+    THEMIS_SERVERS=127.0.0.1:1 epilog
+    check "an epilog that cannot release keeps the file" test -e "$T/kept/77"
+    epilog
     check "the epilog releases" json '.allocations == []' themis allocate --list --json
     check "and keeps nothing" sh -c '! [ -e "$1/kept/77" ]' sh "$T"
+    check "without a service the prolog succeeds" env THEMIS_SERVERS=127.0.0.1:1 SLURM_JOB_ID=78 SLURM_JOB_UID=1 THEMIS_KEPT=/dev/null/x timeout 60 sh "$examples/prolog.sh"
+    check "the lease is that of the job" env SLURM_JOB_END_TIME=$(($(date +%s) + 3000)) THEMIS_KEPT="$T/kept" SLURM_JOB_ID=79 SLURM_JOB_UID="$(id -u)" timeout 60 sh "$examples/prolog.sh"
+    check "and ten minutes" json '.allocations | length == 1 and (.[0].expires - .[0].made | . > 3500 and . < 3602)' themis allocate --list --json
+    rm "$T/kept/79"
+    env -u SLURM_JOB_UID THEMIS_KEPT="$T/kept" SLURM_JOB_ID=79 timeout 60 sh "$examples/epilog.sh"
+    check "what the prolog has not kept is released, too" json '.allocations == []' themis allocate --list --json
     stop_servers
     unset THEMIS_SERVERS
 }

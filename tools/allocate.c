@@ -107,12 +107,13 @@ static int is_sound(const settings_t *s, const themis_tools_allocate_service_t *
 {
     int decides = s->application && *s->application;
     int others = s->state || s->history;
-    int wish = s->user || service->wish.job || s->nodes || s->application || service->wish.once;
+    int wish = service->wish.job || s->nodes || s->application || service->wish.once;
+    int ends = service->list + !!service->release + !!service->release_job + !!service->renew;
 
     if (s->site)
-        return s->history && decides && s->nodes && !service->servers && !service->list && !service->release &&
-               !service->renew && !service->wish.lease && !service->wish.job && !service->wish.once;
-    if (others || service->list + !!service->release + !!service->renew + !!s->application != 1)
+        return s->history && decides && s->nodes && !service->servers && !ends && !service->wish.lease &&
+               !service->wish.job && !service->wish.once;
+    if (others || ends + !!s->application != 1 || (s->user && !s->application && !service->release_job))
         return 0;
     if (service->wish.lease && !s->application && !service->renew)
         return 0;
@@ -134,6 +135,7 @@ static int run_allocate(int argc, char **argv)
                                              {0, "lease", NULL, &service.wish.lease},
                                              {0, "job", NULL, &service.wish.job},
                                              {0, "release", NULL, &service.release},
+                                             {0, "release-job", NULL, &service.release_job},
                                              {0, "renew", NULL, &service.renew},
                                              {0, "list", &service.list, NULL},
                                              {0, "once", &service.wish.once, NULL},
@@ -152,8 +154,8 @@ static int run_allocate(int argc, char **argv)
 
 const themis_tools_command_t themis_tools_allocate = {
     "allocate",
-    "--application NAME [--nodes LIST] [--lease TIME] [--job NAME] [--once] [--user NAME] | --release ID | --renew ID "
-    "[--lease TIME] | --list  [--json] [-s HOST:PORT,...]\n"
+    "--application NAME [--nodes LIST] [--lease TIME] [--job NAME] [--once] [--user NAME] | --release ID | "
+    "--release-job NAME [--user NAME] | --renew ID [--lease TIME] | --list  [--json] [-s HOST:PORT,...]\n"
     "       themis allocate --site FILE --history FILE --application NAME --nodes LIST [--user NAME] [--state FILE] "
     "[--json]",
     "Decides which servers a job is to use, from what earlier runs of its application did.",
@@ -169,6 +171,7 @@ const themis_tools_command_t themis_tools_allocate = {
     "  --job NAME                 the job's name on the servers, if it is not that of this environment\n"
     "  --once                     gives a job the allocation that it has already, if it has one\n"
     "  --release ID               ends an allocation\n"
+    "  --release-job NAME         ends all of a job\n"
     "  --renew ID                 begins its lease again\n"
     "  --list                     the allocations in force, and servers that are too slow to be allocated\n"
     "  -s LIST                    these servers instead of those configured\n"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "dfra/dfra.h"
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/json.h"
@@ -24,17 +25,27 @@ static int id_read(const char *option, const char *text, uint64_t *id)
     return THEMIS_TOOLS_OK;
 }
 
-/* Lines that a shell can evaluate: the words are comments. */
+static int is_decision(const char *text)
+{
+    for (themis_dfra_kind_t kind = THEMIS_DFRA_DEFAULT; kind <= THEMIS_DFRA_DEDICATED; kind++)
+        if (strcmp(text, themis_dfra_kind_name(kind)) == 0)
+            return 1;
+    return 0;
+}
+
+/* Lines that a shell can evaluate, whatever a server has answered: the words are comments. */
 static int decision_print(const json_t *reply)
 {
+    const char *decision = themis_tools_json_text(reply, "decision");
     char *placement = themis_tools_allocation_placement(reply);
     size_t count = json_array_size(json_object_get(reply, "servers"));
 
     if (!placement)
         return themis_tools_error("the allocation service has named servers whose names are none");
-    printf("# %s, %zu server%s\n# ", themis_tools_json_text(reply, "decision"), count, count == 1 ? "" : "s");
+    printf("# %s, %zu server%s\n# ", is_decision(decision) ? decision : "unknown decision", count,
+           count == 1 ? "" : "s");
     for (const char *at = themis_tools_json_text(reply, "reason"); *at; at++)
-        putchar((unsigned char)*at < ' ' ? ' ' : *at);
+        putchar((unsigned char)*at < ' ' || *at == 0x7f ? ' ' : *at);
     printf("\nTHEMIS_PLACEMENT=%s\nTHEMIS_ALLOCATION=%" PRIu64 "\n", placement, themis_tools_allocation_id(reply));
     free(placement);
     return THEMIS_TOOLS_OK;
@@ -99,8 +110,11 @@ static int renew_run(const asked_t *asked, json_t **reply)
     if (asked->wish.lease &&
         (themis_util_config_duration(asked->wish.lease, &lease) != THEMIS_OK || lease < THEMIS_NS_PER_S))
         return themis_tools_misuse("--lease %s: not a time of 1s or more, such as 12h", asked->wish.lease);
-    return result == THEMIS_TOOLS_OK ? themis_tools_allocation_renew(asked->servers, id, lease / THEMIS_NS_PER_S, reply)
-                                     : result;
+    if (result != THEMIS_TOOLS_OK)
+        return result;
+    return themis_tools_allocation_renew(asked->servers, id, lease / THEMIS_NS_PER_S, 0, reply) == THEMIS_OK
+               ? THEMIS_TOOLS_OK
+               : THEMIS_TOOLS_FAILED;
 }
 
 static int release_run(const asked_t *asked, json_t **reply)
@@ -108,7 +122,7 @@ static int release_run(const asked_t *asked, json_t **reply)
     uint64_t id = 0;
     int result = id_read("release", asked->release, &id);
 
-    return result == THEMIS_TOOLS_OK ? themis_tools_allocation_release(asked->servers, id, reply) : result;
+    return result == THEMIS_TOOLS_OK ? themis_tools_allocation_release(asked->servers, id, 0, reply) : result;
 }
 
 int themis_tools_allocate_service_run(const asked_t *asked)
@@ -120,13 +134,15 @@ int themis_tools_allocate_service_run(const asked_t *asked)
         return list_run(asked);
     if (asked->release)
         result = release_run(asked, &reply);
+    else if (asked->release_job)
+        result = themis_tools_allocation_release_job(asked->servers, asked->release_job, asked->wish.user, &reply);
     else if (asked->renew)
         result = renew_run(asked, &reply);
     else
         result = themis_tools_allocation_make(asked->servers, &asked->wish, &reply);
     if (result == THEMIS_TOOLS_OK && asked->json)
         themis_tools_json_print(json_incref(reply));
-    else if (result == THEMIS_TOOLS_OK && !asked->release && !asked->renew)
+    else if (result == THEMIS_TOOLS_OK && !asked->release && !asked->release_job && !asked->renew)
         result = decision_print(reply);
     json_decref(reply);
     return result;

@@ -7,6 +7,7 @@ typedef struct themis_tools_allocate_service {
     const char *servers; /* NULL: those configured */
     themis_tools_allocation_wish_t wish;
     const char *release, *renew; /* ids */
+    const char *release_job;     /* a name */
     int list, json;
 } themis_tools_allocate_service_t;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "dfra/decision_json.h"
 #include "tools/command.h"
 #include "tools/hosts.h"
 #include "tools/json.h"
@@ -16,7 +17,8 @@
 
 /* How long the service may read its history before it decides. */
 #define PATIENCE (60 * THEMIS_NS_PER_S)
-enum { PAUSE_US = 200000 };
+#define RELEASE_LIMIT (5 * THEMIS_NS_PER_S)
+enum { PAUSE_US = 200000, MOST_RANGES = 4096 };
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
 
@@ -45,33 +47,77 @@ static themis_status_t server_ask(themis_t *session, uint32_t server, const char
     return status;
 }
 
-/* Releases the question. */
-static int ask(const char *servers, json_t *question, json_t **reply)
+/* A question to the servers of a list. */
+typedef struct question {
+    const char *servers, *text;
+    uint64_t limit; /* ns; 0: none */
+    char cause[512];
+} question_t;
+
+/* One after the other, until one has the service. */
+static themis_status_t servers_ask(question_t *q, themis_t *session, char **answer)
 {
-    char *text = question ? json_dumps(question, JSON_COMPACT) : NULL, *answer = NULL, cause[512] = "";
+    uint64_t begun = themis_util_clock_now();
     themis_session_info_t info;
+    themis_status_t status = themis_session_info(session, &info);
+
+    if (status != THEMIS_OK) {
+        snprintf(q->cause, sizeof q->cause, "%s", themis_last_error());
+        return status;
+    }
+    for (uint32_t i = 0; i < info.servers; i++) {
+        status = server_ask(session, i, q->text, answer);
+        if (status == THEMIS_UNSUPPORTED || status == THEMIS_OPCODE)
+            continue;
+        snprintf(q->cause, sizeof q->cause, "%s", status == THEMIS_OK ? "" : themis_last_error());
+        /* one that does not answer may have the service, or another one after it */
+        if ((status != THEMIS_UNREACHABLE && status != THEMIS_TIMED_OUT) ||
+            (q->limit && themis_util_clock_now() - begun > q->limit))
+            return status;
+    }
+    if (!*q->cause)
+        snprintf(q->cause, sizeof q->cause, "none of the servers has the allocation service (key allocate)");
+    return status;
+}
+
+/* Releases the question; prints errors. */
+static themis_status_t ask_within(const char *servers, json_t *question, uint64_t limit, json_t **reply)
+{
+    char *text = question ? json_dumps(question, JSON_COMPACT) : NULL, *answer = NULL;
+    question_t q = {.servers = servers, .text = text, .limit = limit};
     themis_t *session;
-    int result = text ? themis_tools_session_get(servers, &session) : themis_tools_error("out of memory");
-    themis_status_t status = THEMIS_UNSUPPORTED;
+    themis_status_t status = THEMIS_NO_MEMORY;
 
     json_decref(question);
-    if (result == THEMIS_TOOLS_OK && themis_session_info(session, &info) != THEMIS_OK)
-        result = themis_tools_error_last();
-    for (uint32_t i = 0; result == THEMIS_TOOLS_OK && i < info.servers; i++) {
-        status = server_ask(session, i, text, &answer);
-        if (status != THEMIS_UNSUPPORTED && status != THEMIS_OPCODE)
-            snprintf(cause, sizeof cause, "%s", status == THEMIS_OK ? "" : themis_last_error());
-        /* one that does not answer may have the service, or another one after it */
-        if (status != THEMIS_UNSUPPORTED && status != THEMIS_OPCODE && status != THEMIS_UNREACHABLE &&
-            status != THEMIS_TIMED_OUT)
-            break;
+    if (!text) {
+        themis_tools_error("out of memory");
+        return status;
     }
+    if (limit)
+        themis_tools_sessions_limit(limit);
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK) {
+        status = THEMIS_CONFIG; /* it was not asked */
+    } else {
+        status = servers_ask(&q, session, &answer);
+        if (status != THEMIS_OK)
+            themis_tools_error("%s", q.cause);
+        else if (!(*reply = reply_parse(answer)))
+            status = THEMIS_PARSE;
+    }
+    if (limit)
+        themis_tools_sessions_limit(0);
     free(text);
-    if (result != THEMIS_TOOLS_OK)
-        return result;
-    if (status == THEMIS_OK)
-        return (*reply = reply_parse(answer)) ? THEMIS_TOOLS_OK : THEMIS_TOOLS_FAILED;
-    return themis_tools_error("%s", *cause ? cause : "none of the servers has the allocation service (key allocate)");
+    return status;
+}
+
+static int result_of(themis_status_t status)
+{
+    return status == THEMIS_OK ? THEMIS_TOOLS_OK : THEMIS_TOOLS_FAILED;
+}
+
+static int ask(const char *servers, json_t *question, json_t **reply)
+{
+    return result_of(ask_within(servers, question, 0, reply));
 }
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
@@ -119,12 +165,26 @@ static int is_numbers(const char *text)
     return text && text[strspn(text, "0123456789,-")] == '\0';
 }
 
+static int nodes_check(const char *given)
+{
+    themis_dfra_range_t *range = calloc(MOST_RANGES, sizeof *range);
+    uint32_t ranges, count;
+    int good = !is_numbers(given) ||
+               (range && themis_dfra_nodes_parse(given, range, MOST_RANGES, &ranges, &count) == THEMIS_OK);
+
+    free(range);
+    return good ? THEMIS_TOOLS_OK
+                : themis_tools_misuse("--nodes %s: not numbers of nodes in ascending order, such as 0-255,600", given);
+}
+
 static int nodes_find(const char *given, char **nodes)
 {
     themis_tools_hosts_t hosts = {0};
     char own[256] = "";
-    int result = THEMIS_TOOLS_OK;
+    int result = nodes_check(given);
 
+    if (result != THEMIS_TOOLS_OK)
+        return result;
     if (is_numbers(given)) {
         *nodes = strdup(given);
         return *nodes ? THEMIS_TOOLS_OK : themis_tools_error("out of memory");
@@ -145,6 +205,7 @@ static int nodes_find(const char *given, char **nodes)
 
 /* --- the service -------------------------------------------------------------------------------------------------- */
 
+/* `question` may be NULL. */
 static int lease_read(const char *text, json_t *question)
 {
     uint64_t ns;
@@ -155,6 +216,13 @@ static int lease_read(const char *text, json_t *question)
         return themis_tools_misuse("--lease %s: not a time of 1s or more, such as 12h", text);
     json_object_set_new(question, "lease_s", json_integer((json_int_t)(ns / THEMIS_NS_PER_S)));
     return THEMIS_TOOLS_OK;
+}
+
+int themis_tools_allocation_check(const char *nodes, const char *lease)
+{
+    int result = nodes_check(nodes);
+
+    return result == THEMIS_TOOLS_OK ? lease_read(lease, NULL) : result;
 }
 
 static int user_read(const char *text, json_t *question)
@@ -185,9 +253,35 @@ static int job_set(const char *servers, const char *given, json_t *question)
     return THEMIS_TOOLS_OK;
 }
 
-int themis_tools_allocation_make(const char *servers, const themis_tools_allocation_wish_t *wish, json_t **reply)
+/* The answer may have been lost, and there may be an allocation that nobody knows of. */
+static int is_unclear(themis_status_t status)
+{
+    return status == THEMIS_TIMED_OUT || status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED ||
+           status == THEMIS_PARSE;
+}
+
+static int question_ask(const char *servers, json_t *question, json_t **reply)
 {
     uint64_t token = 0;
+    json_t *released = NULL;
+
+    /* asked again after a lost connection it is the same allocation */
+    if (getrandom(&token, sizeof token, 0) == sizeof token && (token &= INT64_MAX) != 0)
+        json_object_set_new(question, "token", json_integer((json_int_t)token));
+    themis_status_t status = ask_within(servers, json_incref(question), 0, reply);
+    if (is_unclear(status) && token) {
+        json_t *release = json_pack("{s:s, s:I}", "action", "release", "token", (json_int_t)token);
+
+        if (json_object_get(question, "user"))
+            json_object_set(release, "user", json_object_get(question, "user"));
+        ask_within(servers, release, RELEASE_LIMIT, &released);
+        json_decref(released);
+    }
+    return result_of(status);
+}
+
+int themis_tools_allocation_make(const char *servers, const themis_tools_allocation_wish_t *wish, json_t **reply)
+{
     char *nodes = NULL;
     json_t *question = json_pack("{s:s, s:s}", "action", "allocate", "application", wish->application);
     int result =
@@ -200,30 +294,40 @@ int themis_tools_allocation_make(const char *servers, const themis_tools_allocat
     if (result == THEMIS_TOOLS_OK)
         result = job_set(servers, wish->job, question);
     if (result == THEMIS_TOOLS_OK) {
-        /* asked again after a lost connection it is the same allocation */
-        if (getrandom(&token, sizeof token, 0) == sizeof token && (token & INT64_MAX))
-            json_object_set_new(question, "token", json_integer((json_int_t)(token & INT64_MAX)));
         json_object_set_new(question, "nodes", json_string(nodes));
         json_object_set_new(question, "once", json_boolean(wish->once));
-        result = ask(servers, json_incref(question), reply);
+        result = question_ask(servers, question, reply);
     }
     json_decref(question);
     free(nodes);
     return result;
 }
 
-int themis_tools_allocation_release(const char *servers, uint64_t id, json_t **reply)
+int themis_tools_allocation_release(const char *servers, uint64_t id, uint64_t limit, json_t **reply)
 {
-    return ask(servers, json_pack("{s:s, s:I}", "action", "release", "id", (json_int_t)id), reply);
+    return result_of(
+        ask_within(servers, json_pack("{s:s, s:I}", "action", "release", "id", (json_int_t)id), limit, reply));
 }
 
-int themis_tools_allocation_renew(const char *servers, uint64_t id, uint64_t lease, json_t **reply)
+int themis_tools_allocation_release_job(const char *servers, const char *job, const char *user, json_t **reply)
+{
+    json_t *question = json_pack("{s:s, s:s}", "action", "release", "job", job);
+    int result = question ? user_read(user, question) : themis_tools_misuse("the name of the job is not UTF-8");
+
+    if (result == THEMIS_TOOLS_OK)
+        return ask(servers, question, reply);
+    json_decref(question);
+    return result;
+}
+
+themis_status_t themis_tools_allocation_renew(const char *servers, uint64_t id, uint64_t lease, uint64_t limit,
+                                              json_t **reply)
 {
     json_t *question = json_pack("{s:s, s:I}", "action", "renew", "id", (json_int_t)id);
 
     if (lease)
         json_object_set_new(question, "lease_s", json_integer((json_int_t)lease));
-    return ask(servers, question, reply);
+    return ask_within(servers, question, limit, reply);
 }
 
 int themis_tools_allocation_list(const char *servers, json_t **list, json_t **anomalous)

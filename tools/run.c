@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "themis/themis.h"
+#include "tools/allocation.h"
 #include "tools/command.h"
 #include "tools/run_allocation.h"
 #include "tools/discard.h"
@@ -238,6 +239,8 @@ static int run_run(int argc, char **argv)
     if (result == THEMIS_TOOLS_OK && !running.allocation.wanted &&
         (running.allocation.nodes || running.allocation.lease))
         result = themis_tools_misuse("--nodes and --lease are for --allocate");
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_allocation_check(running.allocation.nodes, running.allocation.lease);
     if (result == THEMIS_TOOLS_OK)
         result = servers_choose(&running, list);
     if (result == THEMIS_TOOLS_OK && running.with_servers && running.allocation.wanted)

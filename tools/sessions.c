@@ -24,6 +24,7 @@ typedef struct known {
 } known_t;
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER; /* cp names locations in several threads */
+static uint64_t usual_timeout;                                 /* ns; 0: the library's */
 static known_t *all_known;                                     /* new ones in front; the others do not change */
 
 char *themis_tools_session_list(const char *servers)
@@ -53,8 +54,8 @@ static themis_status_t known_connect(known_t *known, const char *servers)
     themis_options_init(&options);
     options.servers = list ? list : servers;
     options.application = "";
-    if (list && (known->down_count > 0 || answering == 0) && !themis_util_config_env("THEMIS_TIMEOUT"))
-        options.timeout = down_timeout;
+    if (!themis_util_config_env("THEMIS_TIMEOUT"))
+        options.timeout = list && (known->down_count > 0 || answering == 0) ? down_timeout : usual_timeout;
     themis_status_t status = themis_connect(&options, &known->session);
     free(list);
     return status;
@@ -95,6 +96,13 @@ int themis_tools_session_get(const char *servers, themis_t **session)
     int result = known_get(servers, session);
     pthread_mutex_unlock(&known_lock);
     return result;
+}
+
+void themis_tools_sessions_limit(uint64_t timeout)
+{
+    pthread_mutex_lock(&known_lock);
+    usual_timeout = timeout;
+    pthread_mutex_unlock(&known_lock);
 }
 
 void themis_tools_sessions_close(void)

@@ -9,6 +9,9 @@
  * session. */
 int themis_tools_session_get(const char *servers, themis_t **session);
 void themis_tools_sessions_close(void);
+/* Sessions that are made from now on wait so long, in ns, for servers that do not answer, unless THEMIS_TIMEOUT says
+ * another time. 0: the library's default. */
+void themis_tools_sessions_limit(uint64_t timeout);
 
 /* The list that is meant, owned by the caller: as given, configured, or where nothing is, that of `themis start`. NULL:
  * none, or a wrong one, of which themis_connect tells. */

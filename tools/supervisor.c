@@ -256,10 +256,10 @@ static int command_await(const themis_tools_supervised_t *supervised, pid_t comm
         int number = supervised->look ? sigtimedwait(&self.signals, NULL, &second) : sigwaitinfo(&self.signals, NULL);
         if (number > 0)
             signal_note(number);
-        if (supervised->look)
-            supervised->look(supervised->arg);
         if (number == SIGTERM || number == SIGHUP || number == SIGUSR1 || number == SIGUSR2)
             kill(command, number);
+        if (supervised->look) /* may take seconds */
+            supervised->look(supervised->arg);
     }
     if (self.ended_by == SIGKILL)
         command_end(supervised, command);

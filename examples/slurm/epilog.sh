@@ -3,11 +3,10 @@
 # Epilog=/etc/slurm/epilog.sh of slurm.conf: ends what a job's "themis run" may have left on this node when its launcher was ssh.
 # Those that srun has launched end with their step. Servers that lose their agent end by themselves, agents within a minute; this is for
 # nodes that are to be free at once. Users with another job on the node are left alone. Servers that prolog.sh has got for the job are
-# given back; the first node that does so ends the allocation.
+# given back, also where its answer was lost; the first node that does so ends the allocation. What it kept remains where that fails.
 kept=${THEMIS_KEPT:-/run/themis}/${SLURM_JOB_ID:-none}
-if [ -r "$kept" ]; then
-    timeout 20 themis allocate --release "$(sed -n 's/^THEMIS_ALLOCATION=//p' "$kept")" >/dev/null 2>&1
-    rm -f "$kept"
+if [ -n "${SLURM_JOB_ID-}" ] && command -v themis >/dev/null 2>&1; then
+    timeout 20 themis allocate --release-job "slurm:$SLURM_JOB_ID" ${SLURM_JOB_UID:+--user "$SLURM_JOB_UID"} >/dev/null 2>&1 && rm -f "$kept"
 fi
 [ -n "${SLURM_JOB_UID-}" ] && [ "$SLURM_JOB_UID" != 0 ] || exit 0
 # With burst_buffer.lua (pool=nodes) servers on the node copy out after the job: until then, and for an hour at most, the node is not

@@ -100,6 +100,8 @@ TEST(new_files_have_a_placement)
     ck_assert_int_eq(place("x:1,y:1", "b:1", &runs), THEMIS_CONFIG);
     setenv("THEMIS_SERVERS", "x:1,y:1", 1);
     ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_CONFIG);
+    ck_assert_int_eq(place("x:1 y:1", NULL, &runs), THEMIS_CONFIG); /* the same by name */
+    ck_assert_int_eq(place("x:1", NULL, &runs), THEMIS_OK);
     setenv("THEMIS_PLACEMENT", ",", 1);
     ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_CONFIG);
     unsetenv("THEMIS_PLACEMENT");

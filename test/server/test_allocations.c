@@ -156,6 +156,26 @@ TEST(a_question_that_is_sent_again)
     ck_assert_int_eq(ask_id(JOB("j") ", \"once\": true}"), id);
     ck_assert_int_ne(ask_id(JOB("k") ", \"once\": true}"), id);
     ck_assert_int_ne(ask_id(JOB("j") "}"), id);
+    ck_assert_ptr_nonnull(strstr(answer, "\"lease_s\":86400"));
+}
+
+TEST(a_job_s_allocations_end_together)
+{
+    ask_id(JOB("j") "}");
+    ask_id(JOB("k") "}");
+    json_int_t last = ask_id(JOB("j") "}");
+    ck_assert_int_eq(ask_id(JOB("j") ", \"once\": true}"), last);
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"job\": \"j\"}"), THEMIS_OK);
+    ck_assert_str_eq(answer, "{\"released\":2}");
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"job\": \"j\"}"), THEMIS_OK);
+    ck_assert_str_eq(answer, "{\"released\":0}");
+    ask_id(JOB("j") ", \"token\": 5}");
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"token\": 5}"), THEMIS_OK);
+    ck_assert_str_eq(answer, "{\"released\":1}");
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"job\": \"\"}"), THEMIS_INVALID);
+    ck_assert_int_eq(ask("{\"action\": \"list\"}"), THEMIS_OK);
+    ck_assert_ptr_nonnull(strstr(answer, "\"job\":\"k\""));
+    ck_assert_ptr_null(strstr(answer, "\"job\":\"j\""));
 }
 
 TEST(allocations_outlive_the_server)
@@ -203,6 +223,8 @@ TEST(users_have_a_limit)
     ck_assert_uint_eq(themis_server_allocations_count(allocations), THEMIS_SERVER_ALLOCATIONS_OF_USER);
     themis_server_allocations_expire(allocations, 1000);
     ck_assert_uint_eq(themis_server_allocations_count(allocations), 0);
+    themis_server_allocations_forget(allocations, themis_server_allocations_take_expired(allocations));
+    ck_assert_ptr_null(themis_server_allocations_take_expired(allocations));
     themis_server_allocations_destroy(allocations);
     themis_dfra_site_release(&site);
 }
@@ -424,6 +446,64 @@ TEST(jobs_use_the_servers_that_they_move_bytes_on)
     themis_server_allocation_watch_destroy(w.watch);
 }
 
+/* One round of a server with a job that has moved so much. */
+static void table_note(themis_server_allocation_watch_t *watch, uint64_t round, const char *job, uint32_t uid,
+                       uint64_t served, uint64_t now)
+{
+    const themis_proto_table_row_t row = {.job = rig_text(job), .uid = uid, .demand = 5, .served = served};
+    const themis_proto_table_t table = {.index = 1, .incarnation = 1, .round = round, .rows = 1, .total = 1};
+
+    themis_server_allocation_watch_table(watch, &table, &row, now);
+}
+
+TEST(tables_that_were_overtaken_are_ignored)
+{
+    world_t w = world_make();
+    themis_dfra_observation_t o;
+
+    table_note(w.watch, 1, "j", 7, 1000, w.now);
+    table_note(w.watch, 3, "j", 7, 3000, w.now);
+    table_note(w.watch, 2, "j", 7, 2000, w.now);
+    table_note(w.watch, 3, "j", 7, 3000, w.now);
+    table_note(w.watch, 4, "j", 7, 4000, w.now);
+    themis_server_allocation_watch_observe(w.watch, 7, "j", w.now + 1, &o);
+    ck_assert_double_eq(o.volume, 3000);
+    themis_server_allocation_watch_destroy(w.watch);
+}
+
+static int is_watched(const world_t *w, uint32_t uid, const char *job)
+{
+    themis_dfra_observation_t o;
+
+    themis_server_allocation_watch_observe(w->watch, uid, job, w->now + 1, &o);
+    return o.duration > 0;
+}
+
+TEST(jobs_that_do_nothing_take_no_room)
+{
+    world_t w = world_make();
+    themis_server_allocation_counters_t idle = {.identity = {.uid = 9, .id = "idle"}};
+
+    themis_server_allocation_watch_job(w.watch, &idle, w.now);
+    ck_assert(!is_watched(&w, 9, "idle"));
+    idle.requests = 1;
+    themis_server_allocation_watch_job(w.watch, &idle, w.now);
+    ck_assert(is_watched(&w, 9, "idle"));
+    for (int i = 0; i <= THEMIS_SERVER_ALLOCATION_WATCH_OF_USER; i++) {
+        char job[16];
+        snprintf(job, sizeof job, "%d", i);
+        table_note(w.watch, 1, job, 7, 1000, w.now);
+    }
+    ck_assert(!is_watched(&w, 7, "64")); /* the others have just begun */
+    w.now += 10 * THEMIS_NS_PER_S;
+    table_note(w.watch, 2, "0", 7, 2000, w.now);
+    table_note(w.watch, 2, "64", 7, 2000, w.now);
+    ck_assert(is_watched(&w, 7, "64"));
+    ck_assert(is_watched(&w, 7, "0"));
+    ck_assert(!is_watched(&w, 7, "1"));
+    themis_server_allocation_watch_destroy(w.watch);
+}
+
 TEST(tables_of_no_server_are_ignored)
 {
     world_t w = world_make();
@@ -449,10 +529,12 @@ int main(void)
 
     test_case(suite, "questions", 60, set_up, tear_down,
               TESTS({questions_that_are_none, 1}, {a_question_that_is_sent_again, 1},
-                    {allocations_outlive_the_server, 1}, {users_have_a_limit, 1}));
+                    {a_job_s_allocations_end_together, 1}, {allocations_outlive_the_server, 1},
+                    {users_have_a_limit, 1}));
     test_case(suite, "history", 120, set_up, tear_down, TESTS({what_is_appended_is_read, 1}, {a_decision_is_quick, 1}));
     test_case(suite, "tables", 20, NULL, NULL,
               TESTS({a_slow_server_is_noticed_within_30_s, 1}, {only_busy_servers_are_judged, 1},
-                    {jobs_use_the_servers_that_they_move_bytes_on, 1}, {tables_of_no_server_are_ignored, 1}));
+                    {jobs_use_the_servers_that_they_move_bytes_on, 1}, {tables_that_were_overtaken_are_ignored, 1},
+                    {jobs_that_do_nothing_take_no_room, 1}, {tables_of_no_server_are_ignored, 1}));
     return test_run(suite);
 }
