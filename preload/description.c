@@ -39,21 +39,50 @@ static int fill(int fd, const themis_preload_description_t *description, const c
     return (int)themis_preload_kernel(SYS_fcntl, fd, F_ADD_SEALS, SEALS);
 }
 
+int themis_preload_description_begin(int status, themis_preload_blank_t *blank)
+{
+    blank->memory =
+        (int)themis_preload_kernel(SYS_memfd_create, THEMIS_PRELOAD_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (blank->memory < 0)
+        return -1;
+    blank->fd = reopen(blank->memory, O_WRONLY | (status & (O_APPEND | O_NONBLOCK | O_CLOEXEC)));
+    if (blank->fd < 0)
+        themis_preload_description_close(blank);
+    return blank->fd < 0 ? -1 : 0;
+}
+
+int themis_preload_description_end(themis_preload_blank_t *blank, const themis_preload_description_t *description,
+                                   const char *path, const void *handle)
+{
+    if (fill(blank->memory, description, path, handle) != 0)
+        return -1;
+    themis_preload_kernel(SYS_close, blank->memory);
+    blank->memory = -1;
+    return 0;
+}
+
+void themis_preload_description_close(themis_preload_blank_t *blank)
+{
+    const int error = errno;
+
+    if (blank->fd >= 0)
+        themis_preload_kernel(SYS_close, blank->fd);
+    if (blank->memory >= 0)
+        themis_preload_kernel(SYS_close, blank->memory);
+    errno = error;
+}
+
 int themis_preload_description_make(const themis_preload_description_t *description, const char *path,
                                     const void *handle, int status)
 {
-    const int memory =
-        (int)themis_preload_kernel(SYS_memfd_create, THEMIS_PRELOAD_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int made = -1;
+    themis_preload_blank_t blank;
 
-    if (memory < 0)
+    if (themis_preload_description_begin(status, &blank) != 0)
         return -1;
-    if (fill(memory, description, path, handle) == 0)
-        made = reopen(memory, O_WRONLY | (status & (O_APPEND | O_NONBLOCK | O_CLOEXEC)));
-    const int error = errno;
-    themis_preload_kernel(SYS_close, memory);
-    errno = error;
-    return made;
+    if (themis_preload_description_end(&blank, description, path, handle) == 0)
+        return blank.fd;
+    themis_preload_description_close(&blank);
+    return -1;
 }
 
 static int is_sealed(int fd)

@@ -25,7 +25,20 @@ typedef struct themis_preload_description {
     uint32_t handle_bytes; /* after the path; 0: a directory */
 } themis_preload_description_t;
 
-/* Makes a descriptor; `status`: O_APPEND, O_NONBLOCK and O_CLOEXEC of it. -1, with errno. */
+/* A descriptor that says nothing so far. */
+typedef struct themis_preload_blank {
+    int fd;
+    int memory; /* of the same file, to write to; -1: it is written */
+} themis_preload_blank_t;
+
+/* Makes one; `status`: O_APPEND, O_NONBLOCK and O_CLOEXEC of it. -1, with errno. */
+int themis_preload_description_begin(int status, themis_preload_blank_t *blank);
+/* Writes it; it then is one of a file. -1, with errno: it is as before. */
+int themis_preload_description_end(themis_preload_blank_t *blank, const themis_preload_description_t *description,
+                                   const char *path, const void *handle);
+void themis_preload_description_close(themis_preload_blank_t *blank);
+
+/* All of that: returns the descriptor; -1, with errno. */
 int themis_preload_description_make(const themis_preload_description_t *description, const char *path,
                                     const void *handle, int status);
 

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <utlist.h>
 #include "posix/error.h"
 #include "posix/locks.h"
 #include "preload/core/calls.h"
 #include "preload/core/state.h"
+#include "util/clock.h"
+
+static const long shortest_wait = THEMIS_NS_PER_MS, longest_wait = 20 * THEMIS_NS_PER_MS;
 
 typedef struct range {
     uint64_t offset, length;
@@ -95,19 +99,35 @@ static locked_t *find(uint64_t object)
     return file;
 }
 
-/* With a reference. */
-static themis_posix_file_t *handle_get(themis_posix_file_t *file)
+/* The file by another handle, as servers tell the owners of locks by them: those of a description are its own. NULL: it
+ * cannot be. */
+static themis_posix_file_t *handle_make(const themis_posix_file_t *file)
+{
+    void *packed = malloc(THEMIS_HANDLE_BYTES);
+    themis_posix_file_t *handle = NULL;
+    themis_file_t *opened;
+    size_t length;
+
+    if (packed && themis_file_pack(file->file, packed, THEMIS_HANDLE_BYTES, &length) == THEMIS_OK &&
+        themis_file_unpack(file->filesystem->session, packed, length, &opened) == THEMIS_OK &&
+        themis_posix_file_adopt(file->filesystem, file->node, opened, &handle) != 0)
+        handle = NULL;
+    free(packed);
+    return handle;
+}
+
+/* With a reference; `keeps`: locks may be taken by it. */
+static themis_posix_file_t *handle_get(themis_posix_file_t *file, int keeps)
 {
     pthread_mutex_lock(&mutex);
     locked_t *found = find(file->node->object);
-    if (!found && (found = calloc(1, sizeof *found))) {
+    themis_posix_file_t *handle = found ? found->file : handle_make(file);
+    if (!found && handle && keeps && (found = calloc(1, sizeof *found))) {
         found->object = file->node->object;
-        found->file = file;
-        themis_posix_file_acquire(file);
+        found->file = handle;
         LL_PREPEND(files, found);
     }
-    themis_posix_file_t *handle = found ? found->file : NULL;
-    if (handle)
+    if (found)
         themis_posix_file_acquire(handle);
     pthread_mutex_unlock(&mutex);
     return handle;
@@ -173,28 +193,30 @@ static int range_of(themis_preload_open_t *open, int fd, const struct flock *loc
     return 0;
 }
 
-static int lock_error(themis_status_t status, int wait)
+static int lock_error(themis_status_t status)
 {
     if (status == THEMIS_LOCKED)
-        return wait ? EDEADLK : EAGAIN;
+        return EAGAIN;
     return status == THEMIS_STALE ? ENOLCK : themis_posix_error(status);
 }
 
-/* What is held becomes another lock in one step, and stays if that cannot be had. Who waits for a lock for writing
- * keeps one for reading meanwhile; to one for reading it is the other way round, as servers keep the stronger one. */
-static int lock_set(themis_posix_file_t *handle, short type, const range_t *range, int wait)
+/* What is held becomes another lock in one step, and stays if that cannot be had. */
+static int lock_set(themis_posix_file_t *handle, short type, const range_t *range)
 {
     if (type == F_UNLCK)
-        return lock_error(themis_unlock(handle->file, range->offset, range->length), 0);
+        return lock_error(themis_unlock(handle->file, range->offset, range->length));
     const int flags = type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
-    themis_status_t status =
-        themis_lock(handle->file, range->offset, range->length, flags | THEMIS_LOCK_TRY | THEMIS_LOCK_REPLACE);
-    if (status == THEMIS_LOCKED && wait) {
-        if (type == F_RDLCK)
-            themis_unlock(handle->file, range->offset, range->length);
-        status = themis_lock(handle->file, range->offset, range->length, flags);
-    }
-    return lock_error(status, wait);
+    return lock_error(
+        themis_lock(handle->file, range->offset, range->length, flags | THEMIS_LOCK_TRY | THEMIS_LOCK_REPLACE));
+}
+
+/* Between two calls, as a fork waits until all have ended. */
+static void nap(long *wait)
+{
+    const struct timespec time = {.tv_nsec = *wait};
+
+    nanosleep(&time, NULL);
+    *wait = *wait * 2 > longest_wait ? longest_wait : *wait * 2;
 }
 
 /* Who holds a lock that is in the way, and of which range, servers do not tell. */
@@ -203,7 +225,7 @@ static int lock_test(themis_posix_file_t *handle, struct flock *lock, const rang
     const themis_status_t status = themis_posix_lock_probe(handle->file, range->offset, range->length, &lock->l_type);
 
     if (status != THEMIS_OK)
-        return lock_error(status, 0);
+        return lock_error(status);
     if (lock->l_type == F_UNLCK)
         return 0;
     lock->l_whence = SEEK_SET;
@@ -223,7 +245,7 @@ static int may_lock(const themis_preload_open_t *open, short type)
 /* Of the process. */
 static int record_lock(themis_preload_open_t *open, int command, struct flock *lock, const range_t *range)
 {
-    themis_posix_file_t *handle = handle_get(open->file);
+    themis_posix_file_t *handle = handle_get(open->file, command != F_GETLK);
     int error;
 
     if (!handle)
@@ -231,7 +253,7 @@ static int record_lock(themis_preload_open_t *open, int command, struct flock *l
     if (command == F_GETLK) {
         error = lock_test(handle, lock, range);
     } else {
-        error = lock_set(handle, lock->l_type, range, command == F_SETLKW);
+        error = lock_set(handle, lock->l_type, range);
         pthread_mutex_lock(&mutex);
         locked_t *file = find(open->node->object);
         if (!error && file)
@@ -247,8 +269,7 @@ static int description_lock(themis_preload_open_t *open, int command, struct flo
 {
     if (lock->l_pid != 0)
         return EINVAL;
-    return command == F_OFD_GETLK ? lock_test(open->file, lock, range)
-                                  : lock_set(open->file, lock->l_type, range, command == F_OFD_SETLKW);
+    return command == F_OFD_GETLK ? lock_test(open->file, lock, range) : lock_set(open->file, lock->l_type, range);
 }
 
 static int is_test(int command)
@@ -256,24 +277,36 @@ static int is_test(int command)
     return command == F_GETLK || command == F_OFD_GETLK;
 }
 
+/* In a call; *range: of the first try, as the offset of others may change while this one waits. */
+static int lock_try(themis_preload_open_t *open, int fd, int command, struct flock *lock, range_t *range)
+{
+    int error = !open->file ? EBADF : range->length ? 0 : range_of(open, fd, lock, range);
+
+    if (!error && !is_test(command) && !may_lock(open, lock->l_type))
+        error = EBADF;
+    if (error || range->length == 0)
+        return error;
+    return command == F_GETLK || command == F_SETLK || command == F_SETLKW
+               ? record_lock(open, command, lock, range)
+               : description_lock(open, command, lock, range);
+}
+
 int themis_preload_core_lock(int fd, int command, struct flock *lock)
 {
+    const int waits = command == F_SETLKW || command == F_OFD_SETLKW;
     themis_preload_open_t *open;
-    range_t range;
-    int error;
+    range_t range = {0, 0};
+    long pause = shortest_wait;
 
     if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
         return themis_preload_result(EINVAL);
-    if (themis_preload_call_begin(fd, &open) != 0)
-        return -1;
-    error = open->file ? range_of(open, fd, lock, &range) : EBADF;
-    if (!error && !is_test(command) && !may_lock(open, lock->l_type))
-        error = EBADF;
-    if (!error && range.length > 0)
-        error = command == F_GETLK || command == F_SETLK || command == F_SETLKW
-                    ? record_lock(open, command, lock, &range)
-                    : description_lock(open, command, lock, &range);
-    return themis_preload_call_end_with(open, error);
+    for (;; nap(&pause)) {
+        if (themis_preload_call_begin(fd, &open) != 0)
+            return -1;
+        const int error = lock_try(open, fd, command, lock, &range);
+        if (themis_preload_call_end_with(open, error) == 0 || error != EAGAIN || !waits)
+            return error ? -1 : 0;
+    }
 }
 
 /* --- flock ---------------------------------------------------------------------------------------------------------
@@ -282,15 +315,18 @@ int themis_preload_core_lock(int fd, int command, struct flock *lock)
 int themis_preload_core_flock(int fd, int operation)
 {
     const int kind = operation & ~LOCK_NB, wait = !(operation & LOCK_NB);
+    const short type = kind == LOCK_SH ? F_RDLCK : kind == LOCK_EX ? F_WRLCK : F_UNLCK;
+    const range_t range = {THEMIS_POSIX_LOCKS_FLOCK_BYTE, 1};
     themis_preload_open_t *open;
-    int error;
+    long pause = shortest_wait;
 
     if (kind != LOCK_SH && kind != LOCK_EX && kind != LOCK_UN)
         return themis_preload_result(EINVAL);
-    if (themis_preload_call_begin(fd, &open) != 0)
-        return -1;
-    const range_t range = {THEMIS_POSIX_LOCKS_FLOCK_BYTE, 1};
-    const short type = kind == LOCK_SH ? F_RDLCK : kind == LOCK_EX ? F_WRLCK : F_UNLCK;
-    error = !open->file ? EBADF : lock_set(open->file, type, &range, wait);
-    return themis_preload_call_end_with(open, error);
+    for (;; nap(&pause)) {
+        if (themis_preload_call_begin(fd, &open) != 0)
+            return -1;
+        const int error = open->file ? lock_set(open->file, type, &range) : EBADF;
+        if (themis_preload_call_end_with(open, error) == 0 || error != EAGAIN || !wait)
+            return error ? -1 : 0;
+    }
 }

@@ -39,8 +39,8 @@ static int is_directory_open(const themis_posix_node_t *node, int flags)
     return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC ? EISDIR : 0;
 }
 
-/* Takes over the node. *fd: the descriptor. */
-static int open_node(themis_posix_t *filesystem, themis_posix_node_t *node, int flags, int *fd)
+/* Takes over the node. */
+static int open_node(themis_posix_t *filesystem, themis_posix_node_t *node, int flags, themis_preload_blank_t *blank)
 {
     themis_posix_file_t *file = NULL;
     int error = is_directory_open(node, flags);
@@ -53,12 +53,11 @@ static int open_node(themis_posix_t *filesystem, themis_posix_node_t *node, int 
     }
     if (file && flags & O_TRUNC)
         themis_preload_maps_refresh(node);
-    *fd = themis_preload_open_file_add(filesystem, node, file, flags);
-    return *fd < 0 ? errno : 0;
+    return themis_preload_open_file_add(filesystem, node, file, flags, blank);
 }
 
 /* A directory has to be readable to be listed; of a file servers know. */
-static int open_existing(themis_posix_t *filesystem, const char *path, int flags, int *fd)
+static int open_existing(themis_posix_t *filesystem, const char *path, int flags, themis_preload_blank_t *blank)
 {
     themis_posix_node_t *node;
     struct stat stat;
@@ -71,10 +70,11 @@ static int open_existing(themis_posix_t *filesystem, const char *path, int flags
         themis_posix_release(filesystem, node, 1);
         return EACCES;
     }
-    return open_node(filesystem, node, flags, fd);
+    return open_node(filesystem, node, flags, blank);
 }
 
-static int open_or_create(themis_posix_t *filesystem, const char *path, int flags, mode_t mode, int *fd)
+static int open_or_create(themis_posix_t *filesystem, const char *path, int flags, mode_t mode,
+                          themis_preload_blank_t *blank)
 {
     themis_preload_place_t place;
     themis_posix_file_t *file;
@@ -93,14 +93,28 @@ static int open_or_create(themis_posix_t *filesystem, const char *path, int flag
         return error == EISDIR && flags & O_EXCL ? EEXIST : error;
     if (flags & O_TRUNC)
         themis_preload_maps_refresh(file->node);
-    *fd = themis_preload_open_file_add(filesystem, file->node, file, flags);
-    return *fd < 0 ? errno : 0;
+    return themis_preload_open_file_add(filesystem, file->node, file, flags, blank);
 }
 
-int themis_preload_core_open(const char *path, int flags, mode_t mode)
+static int open_begun(const char *path, int flags, mode_t mode, themis_preload_blank_t *blank)
 {
     themis_posix_t *filesystem;
-    int fd = -1, error;
+    int error = themis_preload_begin(&filesystem), tries = STALE_TRIES;
+
+    if (error)
+        return error;
+    do
+        error = flags & O_CREAT ? open_or_create(filesystem, path, flags, mode, blank)
+                                : open_existing(filesystem, path, flags, blank);
+    while (error == ESTALE && --tries > 0);
+    themis_preload_end();
+    return error == ESTALE ? ENOENT : error;
+}
+
+/* The descriptor is made before the file is opened, which may make or truncate it. */
+int themis_preload_core_open(const char *path, int flags, mode_t mode)
+{
+    themis_preload_blank_t blank;
 
     if ((flags & O_TMPFILE) == O_TMPFILE)
         return themis_preload_result(EOPNOTSUPP);
@@ -108,15 +122,13 @@ int themis_preload_core_open(const char *path, int flags, mode_t mode)
         return themis_preload_result(EINVAL);
     if (flags & O_PATH)
         flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    if ((error = themis_preload_begin(&filesystem)))
-        return themis_preload_result(error);
-    int tries = STALE_TRIES;
-    do
-        error = flags & O_CREAT ? open_or_create(filesystem, path, flags, mode, &fd)
-                                : open_existing(filesystem, path, flags, &fd);
-    while (error == ESTALE && --tries > 0);
-    themis_preload_end_with(error == ESTALE ? ENOENT : error);
-    return fd;
+    if (themis_preload_description_begin(flags, &blank) != 0)
+        return -1;
+    const int error = blank.fd < THEMIS_PRELOAD_DESCRIPTORS ? open_begun(path, flags, mode, &blank) : EMFILE;
+    if (!error)
+        return blank.fd;
+    themis_preload_description_close(&blank);
+    return themis_preload_result(error);
 }
 
 /* --- descriptors ---------------------------------------------------------------------------------------------------

@@ -110,13 +110,13 @@ static void path_get(themis_posix_t *filesystem, const themis_posix_node_t *node
         strcpy(path, file ? themis_file_path(file->file) : "/");
 }
 
-static int descriptor_make(themis_posix_t *filesystem, const themis_posix_node_t *node, const themis_posix_file_t *file,
-                           int flags)
+static int describe(themis_posix_t *filesystem, const themis_posix_node_t *node, const themis_posix_file_t *file,
+                    int flags, themis_preload_blank_t *blank)
 {
     char path[THEMIS_PATH_BYTES];
     size_t length = 0;
     void *handle = file ? malloc(THEMIS_HANDLE_BYTES) : NULL;
-    int fd = -1;
+    int error = ENOMEM;
 
     path_get(filesystem, node, file, path);
     if (!file || (handle && themis_file_pack(file->file, handle, THEMIS_HANDLE_BYTES, &length) == THEMIS_OK)) {
@@ -124,37 +124,25 @@ static int descriptor_make(themis_posix_t *filesystem, const themis_posix_node_t
                                                           .flags = flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC),
                                                           .path_bytes = (uint32_t)strlen(path) + 1,
                                                           .handle_bytes = (uint32_t)length};
-        fd = themis_preload_description_make(&description, path, handle ? handle : "", flags);
-    } else {
-        errno = ENOMEM;
+        error = themis_preload_description_end(blank, &description, path, handle ? handle : "") == 0 ? 0 : errno;
     }
-    const int error = errno;
     free(handle);
-    errno = error;
-    return fd;
+    return error;
 }
 
 int themis_preload_open_file_add(themis_posix_t *filesystem, themis_posix_node_t *node, themis_posix_file_t *file,
-                                 int flags)
+                                 int flags, themis_preload_blank_t *blank)
 {
-    int fd = descriptor_make(filesystem, node, file, flags), error = fd < 0 ? errno : 0;
     themis_preload_open_t *open = open_make(filesystem, node, file, flags);
 
-    if (!error && !is_number(fd))
-        error = EMFILE;
     if (!open) {
-        error = error ? error : ENOMEM;
         themis_posix_file_release(file);
         themis_posix_release(filesystem, node, 1);
+        return ENOMEM;
     }
-    if (error) {
-        if (fd >= 0)
-            syscall(SYS_close, fd);
-        themis_preload_open_file_put(open);
-        return themis_preload_result(error);
-    }
-    themis_preload_open_file_put(exchange(fd, open));
-    return fd;
+    const int error = describe(filesystem, node, file, flags, blank);
+    themis_preload_open_file_put(error ? open : exchange(blank->fd, open));
+    return error;
 }
 
 /* --- from what a descriptor says of itself -------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include "posix/directory.h"
 #include "posix/file.h"
+#include "preload/description.h"
 
 typedef struct themis_preload_open {
     _Atomic unsigned references; /* of descriptors, and of calls */
@@ -21,9 +22,9 @@ typedef struct themis_preload_open {
     _Atomic int shared;                  /* 1: other processes may have it */
 } themis_preload_open_t;
 
-/* A descriptor for what was opened; takes over references of node and file. -1, with errno: they are released. */
+/* The descriptor for what was opened; takes over references of node and file. 0, or an errno: they are released. */
 int themis_preload_open_file_add(themis_posix_t *filesystem, themis_posix_node_t *node, themis_posix_file_t *file,
-                                 int flags);
+                                 int flags, themis_preload_blank_t *blank);
 
 /* In a call: what stands behind a descriptor, with a reference; NULL, with errno. */
 themis_preload_open_t *themis_preload_open_file_get(themis_posix_t *filesystem, int fd);

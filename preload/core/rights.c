@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "preload/core/rights.h"
+#include <stdlib.h>
 #include <unistd.h>
 
+/* Without memory a process is a member of its own group only. */
 static int is_member(gid_t group, gid_t own)
 {
-    gid_t groups[256];
-    const int count = getgroups(256, groups);
+    const int most = getgroups(0, NULL);
+    gid_t *groups = most > 0 ? calloc((size_t)most, sizeof *groups) : NULL;
+    const int count = groups ? getgroups(most, groups) : 0;
+    int found = own == group;
 
-    for (int i = 0; i < count; i++)
-        if (groups[i] == group)
-            return 1;
-    return own == group;
+    for (int i = 0; i < count && !found; i++)
+        found = groups[i] == group;
+    free(groups);
+    return found;
 }
 
 int themis_preload_may_access(const struct stat *stat, int mode, uid_t uid, gid_t gid)

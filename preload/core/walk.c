@@ -19,11 +19,13 @@ static struct {
     struct {
         themis_posix_node_t *node; /* NULL: none */
         uint64_t seen;             /* when the servers had it */
-        int closed;                /* then nobody here could pass it */
-    } places[HELD];                /* by serial numbers */
-} held;                            /* guarded by the lock of the file system */
+        mode_t mode;               /* then */
+        uid_t uid;
+        gid_t gid;
+    } places[HELD]; /* by serial numbers */
+} held;             /* guarded by the lock of the file system */
 
-static void hold(themis_posix_t *filesystem, themis_posix_node_t *node, int closed)
+static void hold(themis_posix_t *filesystem, themis_posix_node_t *node, const struct stat *stat)
 {
     pthread_mutex_lock(&filesystem->lock);
     if (held.generation != themis_preload_generation()) {
@@ -37,7 +39,9 @@ static void hold(themis_posix_t *filesystem, themis_posix_node_t *node, int clos
         *place = node;
     }
     held.places[node->serial % HELD].seen = themis_util_clock_now();
-    held.places[node->serial % HELD].closed = closed;
+    held.places[node->serial % HELD].mode = stat->st_mode;
+    held.places[node->serial % HELD].uid = stat->st_uid;
+    held.places[node->serial % HELD].gid = stat->st_gid;
     pthread_mutex_unlock(&filesystem->lock);
 }
 
@@ -56,13 +60,19 @@ static int is_believed(const themis_posix_node_t *node)
            themis_util_clock_now() - held.places[node->serial % HELD].seen < believed;
 }
 
-/* Servers check the directories above a name as far as they are their own. */
+/* Servers check the directories above a name as far as they are their own. The caller may be another user than the one
+ * who came here first. */
 static int is_closed(themis_posix_t *filesystem, const themis_posix_node_t *node)
 {
+    struct stat stat = {0};
+
     pthread_mutex_lock(&filesystem->lock);
-    const int closed = is_believed(node) && held.places[node->serial % HELD].closed;
+    const int believed_in = is_believed(node);
+    stat.st_mode = held.places[node->serial % HELD].mode;
+    stat.st_uid = held.places[node->serial % HELD].uid;
+    stat.st_gid = held.places[node->serial % HELD].gid;
     pthread_mutex_unlock(&filesystem->lock);
-    return closed;
+    return believed_in && !themis_preload_may_access(&stat, X_OK, geteuid(), getegid());
 }
 
 /* A directory that is known, with a reference; NULL: none is. */
@@ -88,7 +98,7 @@ int themis_preload_walk_child(themis_posix_t *filesystem, themis_posix_node_t *p
         return 0;
     const int error = themis_posix_lookup(filesystem, themis_preload_caller(), parent, name, node, &stat);
     if (!error && (*node)->type == THEMIS_TYPE_DIRECTORY)
-        hold(filesystem, *node, !themis_preload_may_access(&stat, X_OK, geteuid(), getegid()));
+        hold(filesystem, *node, &stat);
     return error;
 }
 

@@ -65,12 +65,10 @@ static void notify(const struct sigevent *event)
 /* --- one access ----------------------------------------------------------------------------------------------------
  */
 
+enum { SYNC = -1 /* beside LIO_READ and LIO_WRITE */ };
+
 static ssize_t access_do(const struct aiocb *control, int operation)
 {
-    if (control->aio_reqprio < 0) {
-        errno = EINVAL;
-        return -1;
-    }
     switch (operation) {
     case LIO_READ:
         return pread(control->aio_fildes, (void *)(uintptr_t)control->aio_buf, control->aio_nbytes,
@@ -78,15 +76,15 @@ static ssize_t access_do(const struct aiocb *control, int operation)
     case LIO_WRITE:
         return pwrite(control->aio_fildes, (const void *)(uintptr_t)control->aio_buf, control->aio_nbytes,
                       control->aio_offset);
-    default:
+    case SYNC:
         return fsync(control->aio_fildes);
+    default:
+        errno = EINVAL;
+        return -1;
     }
 }
 
-enum { SYNC = -1 /* beside LIO_READ and LIO_WRITE */ };
-
-/* 1: it has succeeded. */
-static int perform(struct aiocb *control, int operation)
+static void perform(struct aiocb *control, int operation)
 {
     const int before = errno;
     const ssize_t result = access_do(control, operation);
@@ -95,23 +93,32 @@ static int perform(struct aiocb *control, int operation)
     __atomic_store_n(&control->__error_code, result < 0 ? errno : 0, __ATOMIC_RELEASE);
     errno = before;
     notify(&control->aio_sigevent);
-    return result >= 0;
+}
+
+/* As the C library begins one. */
+static int begin(struct aiocb *control, int operation)
+{
+    if (control->aio_reqprio < 0) {
+        control->__return_value = -1;
+        control->__error_code = errno = EINVAL;
+        return -1;
+    }
+    perform(control, operation);
+    return 0;
 }
 
 EXPORTED int aio_read(struct aiocb *control)
 {
     if (!themis_preload_is_ours(control->aio_fildes))
         return REAL(aio_read)(control);
-    perform(control, LIO_READ);
-    return 0;
+    return begin(control, LIO_READ);
 }
 
 EXPORTED int aio_write(struct aiocb *control)
 {
     if (!themis_preload_is_ours(control->aio_fildes))
         return REAL(aio_write)(control);
-    perform(control, LIO_WRITE);
-    return 0;
+    return begin(control, LIO_WRITE);
 }
 
 EXPORTED int aio_fsync(int operation, struct aiocb *control)
@@ -122,8 +129,7 @@ EXPORTED int aio_fsync(int operation, struct aiocb *control)
         errno = EINVAL;
         return -1;
     }
-    perform(control, SYNC);
-    return 0;
+    return begin(control, SYNC);
 }
 
 /* --- lists ---------------------------------------------------------------------------------------------------------
@@ -142,7 +148,7 @@ static int list_perform(struct aiocb *const list[], struct aiocb **others, int c
     for (int i = 0; i < count; i++) {
         others[i] = is_ours(list[i]) ? NULL : list[i];
         if (!others[i] && list[i])
-            failures += !perform(list[i], list[i]->aio_lio_opcode);
+            failures += begin(list[i], list[i]->aio_lio_opcode) != 0 || list[i]->__error_code != 0;
     }
     return failures;
 }

@@ -191,18 +191,23 @@ static FTS *hierarchy_open(char *const *paths, int options, compare_fn *compare)
     return &hierarchy->head;
 }
 
+/* 1: the C library would change the kernel's working directory, and the program's calls go to the one on servers. */
+static int changes_directory(int options)
+{
+    return !(options & (FTS_NOCHDIR | FTS_LOGICAL)) && themis_preload_has_directory_descriptor();
+}
+
+/* The C library says itself what is wrong with options or roots. */
 EXPORTED FTS *fts_open(char *const *paths, int options, compare_fn *compare)
 {
+    int any = *paths && changes_directory(options), bad = options & ~FTS_OPTIONMASK;
     themis_preload_path_t where;
-    int any = 0;
 
-    if (options & ~FTS_OPTIONMASK || !*paths) {
-        errno = EINVAL;
-        return NULL;
+    for (char *const *path = paths; *path && !bad; path++) {
+        bad = !**path;
+        any = any || themis_preload_resolve(AT_FDCWD, *path, &where) == 1;
     }
-    for (char *const *path = paths; *path && !any; path++)
-        any = themis_preload_resolve(AT_FDCWD, *path, &where) == 1;
-    return any ? hierarchy_open(paths, options, compare) : REAL(fts_open)(paths, options, compare);
+    return any && !bad ? hierarchy_open(paths, options, compare) : REAL(fts_open)(paths, options, compare);
 }
 
 /* Goes into a directory: its first child, or itself for the second time. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <string.h>
 #include "preload/entry/entry.h"
 #include "preload/kernel.h"
 
@@ -25,10 +26,21 @@ static long missing(void)
     return -1;
 }
 
+/* Before version 2.34 of glibc asynchronous accesses are in a library of their own, which this one does not need. */
+static void *asynchronous(const char *name)
+{
+    void *library =
+        strncmp(name, "aio_", 4) == 0 || strncmp(name, "lio_", 4) == 0 ? dlopen("librt.so.1", RTLD_LAZY) : NULL;
+
+    return library ? dlsym(library, name) : NULL;
+}
+
 void *themis_preload_real_find(int index)
 {
     void *real = dlsym(RTLD_NEXT, functions[index].name);
 
+    if (!real)
+        real = asynchronous(functions[index].name);
     if (!real)
         *(long (**)(void)) & real = missing;
     __atomic_store_n(&themis_preload_reals[index], real, __ATOMIC_RELEASE);

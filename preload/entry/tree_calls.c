@@ -5,27 +5,28 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <limits.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "preload/entry/entry.h"
 
-/* The directories above, which a walk that follows links does not enter again. */
-typedef struct above {
-    const struct above *next;
+/* A directory that was entered: a walk that follows links does so once. */
+typedef struct seen {
     dev_t device;
     ino_t number;
-} above_t;
+} seen_t;
 
 typedef struct walk {
     __nftw_func_t nftw;
     __ftw_func_t ftw; /* one of the two */
     int flags;
     dev_t device; /* of the root, with FTW_MOUNT */
+    void *seen;   /* a tree of tsearch, without FTW_PHYS */
     size_t skip;  /* bytes of the path that the program does not see: with FTW_CHDIR it is absolute */
     char path[THEMIS_PATH_BYTES + PATH_MAX];
 } walk_t;
 
-static int visit(walk_t *walk, size_t base, int level, const above_t *above);
+static int visit(walk_t *walk, size_t base, int level);
 
 /* --- calling the program -------------------------------------------------------------------------------------------
  */
@@ -53,12 +54,6 @@ static int call(walk_t *walk, const struct stat *stat, int type, size_t base, in
     return enter_parent(walk, base) == 0 ? walk->nftw(walk->path + walk->skip, stat, type, &place) : -1;
 }
 
-/* 1: the program wants to go on, and this directory is left out. */
-static int is_skipped(const walk_t *walk, int result)
-{
-    return walk->flags & FTW_ACTIONRETVAL && result == FTW_SKIP_SUBTREE;
-}
-
 /* --- directories ---------------------------------------------------------------------------------------------------
  */
 
@@ -68,8 +63,7 @@ static int is_dots(const char *name)
 }
 
 /* Of the directory in the path, which has `length` bytes. */
-static int children_visit(walk_t *walk, struct dirent **entries, int count, size_t length, int level,
-                          const above_t *above)
+static int children_visit(walk_t *walk, struct dirent **entries, int count, size_t length, int level)
 {
     int result = 0;
 
@@ -84,41 +78,62 @@ static int children_visit(walk_t *walk, struct dirent **entries, int count, size
         const size_t slash = length > 0 && walk->path[length - 1] == '/' ? 0 : 1;
         walk->path[length] = '/';
         strcpy(walk->path + length + slash, entries[i]->d_name);
-        result = visit(walk, length + slash, level + 1, above);
+        result = visit(walk, length + slash, level + 1);
         walk->path[length] = '\0';
     }
     return walk->flags & FTW_ACTIONRETVAL && result == FTW_SKIP_SIBLINGS ? 0 : result;
 }
 
-static int directory_visit(walk_t *walk, const struct stat *stat, size_t base, int level, const above_t *above)
+static int seen_compare(const void *a, const void *b)
 {
-    const above_t here = {above, stat->st_dev, stat->st_ino};
+    const seen_t *one = a, *other = b;
+
+    if (one->device != other->device)
+        return one->device < other->device ? -1 : 1;
+    return one->number < other->number ? -1 : one->number > other->number;
+}
+
+/* 1: it was not entered so far. -1, with errno. */
+static int is_new(walk_t *walk, const struct stat *stat)
+{
+    seen_t *here = malloc(sizeof *here);
+
+    if (!here)
+        return -1;
+    *here = (seen_t){stat->st_dev, stat->st_ino};
+    seen_t **found = tsearch(here, &walk->seen, seen_compare);
+    if (found && *found == here)
+        return 1;
+    free(here);
+    errno = found ? errno : ENOMEM;
+    return found ? 0 : -1;
+}
+
+static int directory_visit(walk_t *walk, const struct stat *stat, size_t base, int level)
+{
     const size_t length = strlen(walk->path);
+    const int enters = walk->flags & FTW_PHYS ? 1 : is_new(walk, stat);
     struct dirent **entries = NULL;
 
-    for (; above; above = above->next)
-        if (above->device == stat->st_dev && above->number == stat->st_ino)
-            return 0;
+    if (enters != 1)
+        return enters;
     const int count = scandir(walk->path, &entries, NULL, NULL);
     if (count < 0)
         return errno == EACCES ? call(walk, stat, FTW_DNR, base, level) : -1;
     int result = walk->flags & FTW_DEPTH ? 0 : call(walk, stat, FTW_D, base, level);
-    const int enters = result == 0;
-    if (enters)
-        result = children_visit(walk, entries, count, length, level, &here);
+    if (result == 0)
+        result = children_visit(walk, entries, count, length, level);
     for (int i = 0; i < count; i++)
         free(entries[i]);
     free(entries);
-    if (!enters && is_skipped(walk, result))
-        result = 0;
     return result == 0 && walk->flags & FTW_DEPTH ? call(walk, stat, FTW_DP, base, level) : result;
 }
 
 /* What is in the path; the last name begins at `base`. */
-static int visit(walk_t *walk, size_t base, int level, const above_t *above)
+static int visit(walk_t *walk, size_t base, int level)
 {
     struct stat found = {0};
-    int type = FTW_F;
+    int type = FTW_F, result;
 
     if ((walk->flags & FTW_PHYS ? lstat : stat)(walk->path, &found) != 0) {
         if (level == 0 || (errno != ENOENT && errno != EACCES && errno != ELOOP))
@@ -133,7 +148,11 @@ static int visit(walk_t *walk, size_t base, int level, const above_t *above)
         walk->device = found.st_dev;
     else if (walk->flags & FTW_MOUNT && type != FTW_NS && found.st_dev != walk->device)
         return 0;
-    return type == FTW_D ? directory_visit(walk, &found, base, level, above) : call(walk, &found, type, base, level);
+    if (type == FTW_D)
+        result = directory_visit(walk, &found, base, level);
+    else
+        result = call(walk, &found, type, base, level);
+    return walk->flags & FTW_ACTIONRETVAL && result == FTW_SKIP_SUBTREE ? 0 : result;
 }
 
 /* --- whole walks ---------------------------------------------------------------------------------------------------
@@ -167,8 +186,8 @@ static int walk_run(walk_t *walk, const char *path)
         return -1;
     }
     const char *slash = strrchr(walk->path, '/');
-    int result = visit(walk, slash ? (size_t)(slash + 1 - walk->path) : 0, 0, NULL);
-    if (walk->flags & FTW_ACTIONRETVAL && (result == FTW_SKIP_SIBLINGS || result == FTW_SKIP_SUBTREE))
+    int result = visit(walk, slash ? (size_t)(slash + 1 - walk->path) : 0, 0);
+    if (walk->flags & FTW_ACTIONRETVAL && result == FTW_SKIP_SIBLINGS)
         result = 0;
     const int error = errno;
     if (before && chdir(before) != 0 && result == 0)
@@ -176,7 +195,14 @@ static int walk_run(walk_t *walk, const char *path)
     else
         errno = error;
     free(before);
+    tdestroy(walk->seen, free);
     return result;
+}
+
+/* The C library would change the kernel's working directory, and the program's calls go to the one on servers. */
+static int is_local(int below, int flags)
+{
+    return below == 0 && !(flags & FTW_CHDIR && themis_preload_has_directory_descriptor());
 }
 
 EXPORTED int nftw(const char *path, __nftw_func_t function, int descriptors, int flags)
@@ -184,9 +210,9 @@ EXPORTED int nftw(const char *path, __nftw_func_t function, int descriptors, int
     themis_preload_path_t where;
     const int below = themis_preload_resolve(AT_FDCWD, path, &where);
 
-    if (below == 0)
+    if (is_local(below, flags))
         return REAL(nftw)(where.path, function, descriptors, flags);
-    walk_t *walk = below == 1 ? calloc(1, sizeof *walk) : NULL;
+    walk_t *walk = below >= 0 ? calloc(1, sizeof *walk) : NULL;
     if (!walk)
         return -1;
     walk->nftw = function;
