@@ -13,8 +13,9 @@
 #include "proto/proto.h"
 #include "sched/job_table.h"
 
-/* Jobs that are watched at a time, all together and of one user; only such as have moved bytes or ended requests. Of more
- * the one that has done nothing for longest is forgotten if that is some seconds, and else the new one is not watched.
+/* Jobs that are watched at a time, all together and of one user; only such as have moved bytes or ended requests. Of
+ * more the one that has done nothing for longest is forgotten if that is some seconds, and else the new one is not
+ * watched.
  */
 enum { THEMIS_SERVER_ALLOCATION_WATCH_JOBS = 1024, THEMIS_SERVER_ALLOCATION_WATCH_OF_USER = 64 };
 
