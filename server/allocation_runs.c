@@ -3,6 +3,7 @@
 #include "server/allocation_runs.h"
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -41,6 +42,9 @@ typedef struct entry {
     uint64_t job; /* hash */
     double start, end;
     themis_dfra_application_t run;
+    /* Servers tell of the same time, whose peaks add up, and one of times after each other, of which the larger peaks
+     * count: those of the last time, and the largest of the ones before. */
+    double last_start, last_end, bandwidth, iops, bandwidth_before, iops_before;
     UT_hash_handle hh;
 } entry_t;
 
@@ -55,6 +59,8 @@ struct themis_server_allocation_runs {
     char *line; /* [LINE_BYTES] */
     const _Atomic int *stop;
     int warned;
+    const char *unreadable; /* guarded by lock; the first directory that cannot be read, in `directories`; or NULL */
+    uint64_t told;          /* of the first 64 directories, a bit each: it is known that they cannot be read */
 };
 
 /* --- hashes ------------------------------------------------------------------------------------------------------- */
@@ -103,6 +109,40 @@ static int is_same_run(const entry_t *entry, uint64_t job, const themis_history_
            entry->start <= record->end + THEMIS_HISTORY_MERGE_SECONDS;
 }
 
+static void peaks_add(entry_t *entry, const themis_history_record_t *record, const themis_dfra_application_t *run)
+{
+    if (record->end <= entry->last_start) {
+        entry->bandwidth_before += run->peak_bandwidth;
+        entry->iops_before += run->peak_iops;
+    } else if (record->start >= entry->last_end) {
+        entry->bandwidth_before = fmax(entry->bandwidth_before, entry->bandwidth);
+        entry->iops_before = fmax(entry->iops_before, entry->iops);
+        entry->bandwidth = run->peak_bandwidth;
+        entry->iops = run->peak_iops;
+        entry->last_start = record->start;
+        entry->last_end = record->end;
+    } else {
+        entry->bandwidth += run->peak_bandwidth;
+        entry->iops += run->peak_iops;
+        entry->last_start = fmin(entry->last_start, record->start);
+        entry->last_end = fmax(entry->last_end, record->end);
+    }
+    entry->run.peak_bandwidth = fmax(entry->bandwidth, entry->bandwidth_before);
+    entry->run.peak_iops = fmax(entry->iops, entry->iops_before);
+}
+
+static void entry_begin(entry_t *entry, uint64_t job, const themis_history_record_t *record,
+                        const themis_dfra_application_t *run)
+{
+    entry->job = job;
+    entry->start = entry->last_start = record->start;
+    entry->end = entry->last_end = record->end;
+    entry->run = *run;
+    entry->bandwidth = run->peak_bandwidth;
+    entry->iops = run->peak_iops;
+    entry->bandwidth_before = entry->iops_before = 0;
+}
+
 /* `fresh`: no server's record of the run has been seen before. */
 static void entry_add(runs_t *runs, int64_t uid, const themis_history_record_t *record,
                       const themis_dfra_application_t *run, int fresh)
@@ -114,16 +154,15 @@ static void entry_add(runs_t *runs, int64_t uid, const themis_history_record_t *
         return;
     if (is_same_run(entry, job, record)) {
         themis_dfra_run_add(&entry->run, run);
-        entry->end = record->end > entry->end ? record->end : entry->end;
+        peaks_add(entry, record, run);
+        entry->start = fmin(entry->start, record->start);
+        entry->end = fmax(entry->end, record->end);
+        entry->run.duration = entry->end - entry->start;
         return;
     }
     uint32_t records = entry->run.records + (fresh || entry->run.records == 0);
-    if (entry->run.records == 0 || record->end >= entry->end) {
-        entry->job = job;
-        entry->start = record->start;
-        entry->end = record->end;
-        entry->run = *run;
-    }
+    if (entry->run.records == 0 || record->end >= entry->end)
+        entry_begin(entry, job, record, run);
     entry->run.records = records;
 }
 
@@ -245,16 +284,19 @@ static void file_read(runs_t *runs, const char *path)
 typedef struct reading {
     runs_t *runs;
     const char *directory;
+    int failed; /* errno; a part of it cannot be read */
 } reading_t;
 
 static void user_read(void *arg, uint32_t user)
 {
-    const reading_t *reading = arg;
+    reading_t *reading = arg;
     char path[PATH];
     const struct dirent *entry;
 
     snprintf(path, sizeof path, "%s/%u", reading->directory, user);
     DIR *files = opendir(path);
+    if (!files && errno != ENOENT)
+        reading->failed = errno;
     while (files && !atomic_load(reading->runs->stop) && (entry = readdir(files))) {
         const char *end = strrchr(entry->d_name, '.');
 
@@ -266,15 +308,45 @@ static void user_read(void *arg, uint32_t user)
         closedir(files);
 }
 
+static void directory_read(reading_t *reading)
+{
+    DIR *probe = opendir(reading->directory);
+
+    if (!probe) {
+        reading->failed = errno;
+        return;
+    }
+    closedir(probe);
+    themis_server_history_files_users(reading->directory, user_read, reading);
+}
+
 void themis_server_allocation_runs_refresh(runs_t *runs, const _Atomic int *stop)
 {
-    runs->stop = stop;
-    for (const char *at = runs->directories; *at; at += strlen(at) + 1) {
-        reading_t reading = {runs, at};
+    const char *unreadable = NULL;
+    uint64_t bit = 1;
 
-        themis_server_history_files_users(at, user_read, &reading);
+    runs->stop = stop;
+    for (const char *at = runs->directories; *at; at += strlen(at) + 1, bit <<= 1) {
+        reading_t reading = {runs, at, 0};
+
+        directory_read(&reading);
+        if (reading.failed && !(runs->told & bit))
+            themis_warn("the history in %s cannot be read, and does not count: %s", at, strerror(reading.failed));
+        runs->told = reading.failed ? runs->told | bit : runs->told & ~bit;
+        unreadable = reading.failed && !unreadable ? at : unreadable;
     }
+    pthread_mutex_lock(&runs->lock);
+    runs->unreadable = unreadable;
+    pthread_mutex_unlock(&runs->lock);
     atomic_store(&runs->read, 1);
+}
+
+const char *themis_server_allocation_runs_unreadable(runs_t *runs)
+{
+    pthread_mutex_lock(&runs->lock);
+    const char *unreadable = runs->unreadable;
+    pthread_mutex_unlock(&runs->lock);
+    return unreadable;
 }
 
 int themis_server_allocation_runs_are_read(runs_t *runs)

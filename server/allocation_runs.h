@@ -23,6 +23,9 @@ void themis_server_allocation_runs_refresh(themis_server_allocation_runs_t *runs
 /* 1: it has been read once. */
 int themis_server_allocation_runs_are_read(themis_server_allocation_runs_t *runs);
 
+/* A directory that could not be read as a whole when it was tried last, borrowed; NULL: there is none. */
+const char *themis_server_allocation_runs_unreadable(themis_server_allocation_runs_t *runs);
+
 /* The last run of the application with so many nodes, of this user, or of any if `uid` is -1; `records` is how many
  * there were, 0 for none. */
 void themis_server_allocation_runs_find(themis_server_allocation_runs_t *runs, const char *application, int64_t uid,

@@ -215,6 +215,15 @@ static themis_status_t decision_keep(allocator_t *allocator, const themis_server
     return status;
 }
 
+static void reason_add_unreadable(allocator_t *allocator, char *reason, size_t size)
+{
+    const char *directory = themis_server_allocation_runs_unreadable(allocator->runs);
+    size_t length = strlen(reason);
+
+    if (directory)
+        snprintf(reason + length, size - length, " The history in %s cannot be read.", directory);
+}
+
 /* With the lock. */
 static themis_status_t allocate(allocator_t *allocator, const themis_server_allocation_wish_t *wish, json_t **reply,
                                 char *error, size_t size)
@@ -230,6 +239,7 @@ static themis_status_t allocate(allocator_t *allocator, const themis_server_allo
     if (status != THEMIS_OK)
         return status;
     themis_dfra_explain(&allocator->site.site, known, &decision, reason, sizeof reason);
+    reason_add_unreadable(allocator, reason, sizeof reason);
     json_t *json = themis_dfra_decision_json(&allocator->site, &decision, reason, run.records);
     status = json ? decision_keep(allocator, wish, &decision, reason, &kept) : THEMIS_NO_MEMORY;
     themis_dfra_release(&decision);

@@ -180,6 +180,17 @@ check "one more short lease" await 20 one
 allocate --release "$(jq '.allocations[0].id' "$T/list")"
 wait "$runner"
 check "one that was ended is told once" sh -c '[ "$(grep -c "has ended" "$1")" = 1 ]' sh "$T/gone"
+THEMIS_APPLICATION=wide spawn themis run -q --allocate --nodes 0-7 --lease 2s -- sh -c 'trap ": >\"$1/ended\"; exit 0" TERM; while :; do sleep 0.1; done' sh "$T" 2>/dev/null
+runner=$!
+check "one whose service does not answer" await 20 one
+kill -STOP "$service"
+sleep 2
+kill -TERM "$runner"
+check "the command has its signal in time" await 6 test -e "$T/ended"
+left() { ! kill -0 "$runner" 2>/dev/null; }
+check "and the end is not waited for" await 12 left
+kill -CONT "$service"
+check "what could not be released ends with its lease" await 20 none_left
 check "with servers of its own there is nothing to allocate" refused 2 "allocate" limit 30 themis run -q -s 1 --allocate true
 
 # --- what jobs do

@@ -59,7 +59,7 @@ static themis_status_t servers_ask(question_t *q, themis_t *session, char **answ
 {
     uint64_t begun = themis_util_clock_now();
     themis_session_info_t info;
-    themis_status_t status = themis_session_info(session, &info);
+    themis_status_t status = themis_session_info(session, &info), silent = THEMIS_OK;
 
     if (status != THEMIS_OK) {
         snprintf(q->cause, sizeof q->cause, "%s", themis_last_error());
@@ -74,10 +74,11 @@ static themis_status_t servers_ask(question_t *q, themis_t *session, char **answ
         if ((status != THEMIS_UNREACHABLE && status != THEMIS_TIMED_OUT) ||
             (q->limit && themis_util_clock_now() - begun > q->limit))
             return status;
+        silent = status;
     }
     if (!*q->cause)
         snprintf(q->cause, sizeof q->cause, "none of the servers has the allocation service (key allocate)");
-    return status;
+    return silent != THEMIS_OK ? silent : status;
 }
 
 /* Releases the question; prints errors. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings from options and environment: servers, job and number of nodes; and paths. */
+#define _GNU_SOURCE /* nftw */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 #include "client/settings.h"
 #include "test/lib/run.h"
+#include "test/lib/scratch.h"
 
 static const char *const variables[] = {
     "THEMIS_JOB",        "THEMIS_NODES",    "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "PBS_JOBID",      "PBS_NUM_NODES",
@@ -106,6 +108,31 @@ TEST(new_files_have_a_placement)
     ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_CONFIG);
     unsetenv("THEMIS_PLACEMENT");
     unsetenv("THEMIS_SERVERS");
+}
+
+/* Whatever names the list: the placement of a file is of that file's servers. */
+TEST(a_file_s_placement_is_of_its_servers)
+{
+    char path[512];
+    uint32_t runs;
+
+    test_scratch_make();
+    snprintf(path, sizeof path, "%s/themis.conf", test_scratch);
+    FILE *out = fopen(path, "we");
+    ck_assert_ptr_nonnull(out);
+    fputs("[client]\nservers = a:1, b:1\nplacement = b:1\n", out);
+    fclose(out);
+    setenv("THEMIS_CONFIG", path, 1);
+    ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_OK);
+    ck_assert_uint_eq(runs, 1);
+    ck_assert_int_eq(place("a:1,b:1", NULL, &runs), THEMIS_OK);
+    ck_assert_uint_eq(runs, 1);
+    setenv("THEMIS_SERVERS", "b:1,x:1", 1);
+    ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_OK);
+    ck_assert_uint_eq(runs, 0);
+    unsetenv("THEMIS_SERVERS");
+    unsetenv("THEMIS_CONFIG");
+    test_scratch_remove();
 }
 
 static void expect_application(const char *application, const char *project)
@@ -265,8 +292,9 @@ int main(void)
     test_case(suite, "all", 20, clear_environment, clear_environment,
               TESTS({batch_systems_name_job_and_nodes, 1}, {the_application_has_a_name, 1},
                     {the_larger_number_of_nodes_counts, 1}, {direct_access_is_on_or_off, 1},
-                    {new_files_have_a_placement, 1}, {own_names_come_before_the_batch_system, 1},
-                    {hydra_names_the_proxy, 1}, {configured_servers_are_found_without_a_session, 1},
-                    {auth_comes_from_environment_and_file, 1}, {paths_are_normalised_with_a_text_for_errors, 1}));
+                    {new_files_have_a_placement, 1}, {a_file_s_placement_is_of_its_servers, 1},
+                    {own_names_come_before_the_batch_system, 1}, {hydra_names_the_proxy, 1},
+                    {configured_servers_are_found_without_a_session, 1}, {auth_comes_from_environment_and_file, 1},
+                    {paths_are_normalised_with_a_text_for_errors, 1}));
     return test_run(suite);
 }

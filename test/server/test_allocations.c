@@ -149,6 +149,7 @@ TEST(a_question_that_is_sent_again)
         "{\"action\": \"allocate\", \"application\": \"a\", \"nodes\": \"0-7\", \"token\": 77}";
     json_int_t id = ask_id(question);
 
+    ck_assert_ptr_nonnull(strstr(answer, "/none cannot be read."));
     ck_assert_int_eq(ask_id(question), id);
     ck_assert_ptr_nonnull(strstr(answer, "\"servers\":[\"a:1\",\"b:1\"]"));
     ck_assert_int_ne(ask_id("{\"action\": \"allocate\", \"application\": \"a\", \"nodes\": \"0-7\"}"), id);
@@ -300,6 +301,35 @@ TEST(what_is_appended_is_read)
     themis_server_allocation_runs_find(runs, "a", 7, 2, &known);
     ck_assert_double_eq(known.volume, 2e9);
     themis_server_allocation_runs_destroy(runs);
+}
+
+/* Servers' peaks add up, those of times after each other do not. */
+TEST(a_job_that_runs_twice_has_the_larger_peak)
+{
+    themis_dfra_application_t known;
+
+    for (int order = 0; order < 2; order++) {
+        char first[16], second[16];
+        snprintf(first, sizeof first, "s-%d.jsonl", order);
+        snprintf(second, sizeof second, "t-%d.jsonl", order);
+        themis_server_allocation_runs_t *runs = runs_make();
+        FILE *out[] = {history_open(first), history_open(second)};
+        for (int i = 0; i < 4; i++) {
+            int run = order ? i / 2 : i % 2, which = order ? i % 2 : i / 2;
+            record_write(out[which], order ? "b" : "a", 1, 4, 1000 + 61 * run, 1e9);
+            fflush(out[which]);
+            if (order)
+                themis_server_allocation_runs_refresh(runs, &go_on);
+        }
+        fclose(out[0]);
+        fclose(out[1]);
+        themis_server_allocation_runs_refresh(runs, &go_on);
+        themis_server_allocation_runs_find(runs, order ? "b" : "a", 7, 4, &known);
+        ck_assert_double_eq(known.volume, 4e9);
+        ck_assert_double_eq(known.peak_bandwidth, 2e6);
+        ck_assert_double_eq(known.duration, 121);
+        themis_server_allocation_runs_destroy(runs);
+    }
 }
 
 TEST(a_decision_is_quick)
@@ -531,7 +561,9 @@ int main(void)
               TESTS({questions_that_are_none, 1}, {a_question_that_is_sent_again, 1},
                     {a_job_s_allocations_end_together, 1}, {allocations_outlive_the_server, 1},
                     {users_have_a_limit, 1}));
-    test_case(suite, "history", 120, set_up, tear_down, TESTS({what_is_appended_is_read, 1}, {a_decision_is_quick, 1}));
+    test_case(
+        suite, "history", 120, set_up, tear_down,
+        TESTS({what_is_appended_is_read, 1}, {a_job_that_runs_twice_has_the_larger_peak, 1}, {a_decision_is_quick, 1}));
     test_case(suite, "tables", 20, NULL, NULL,
               TESTS({a_slow_server_is_noticed_within_30_s, 1}, {only_busy_servers_are_judged, 1},
                     {jobs_use_the_servers_that_they_move_bytes_on, 1}, {tables_that_were_overtaken_are_ignored, 1},
