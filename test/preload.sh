@@ -97,6 +97,7 @@ case_run trees "nftw and ftw"
 case_run skipped "nftw that skips, and that follows links"
 case_run elsewhere "walks elsewhere that change the directory"
 case_run hierarchies "fts"
+case_run lowest "the lowest free number for each descriptor"
 case_run exhausted "no more descriptors"
 for each in errors attributes unlinked append_flag append_lines directories; do
     in_posix mkdir "$M/py-$each"

@@ -27,8 +27,11 @@ static int opened(int fd)
     const int owns = themis_preload_owns(), known = !owns || themis_preload_mark(fd);
     const themis_preload_core_t *core;
 
-    if (owns && known)
+    if (owns && known) {
+        if (fd <= 2)
+            themis_preload_standard_stream(fd);
         return fd;
+    }
     if ((core = themis_preload_enter())) {
         if (known) /* its number means nothing to the process whose memory this is */
             core->forget(fd);

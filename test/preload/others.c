@@ -572,6 +572,22 @@ static void hierarchies(void)
     CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "one") == 0 && fts_close(stream) == 0);
 }
 
+/* --- numbers of descriptors */
+
+static void lowest(void)
+{
+    char line[10];
+
+    put("f", "text");
+    const int first = open("f", O_RDONLY), second = open("f", O_RDONLY | O_CLOEXEC), third = open("f", O_RDONLY);
+    CHECK(second == first + 1 && third == second + 1 && close(first) == 0 && open("f", O_RDONLY) == first);
+    CHECK(fcntl(second, F_GETFD) == FD_CLOEXEC && fcntl(third, F_GETFD) == 0);
+    CHECK(close(0) == 0 && open("f", O_RDONLY) == 0); /* as programs redirect that are old */
+    CHECK(fgets(line, 10, stdin) && strcmp(line, "text") == 0);
+    CHECK(close(1) == 0 && open("g", O_WRONLY | O_CREAT, 0600) == 1 && printf("out") == 3 && fflush(stdout) == 0);
+    CHECK(holds("g", "out"));
+}
+
 /* --- no more descriptors */
 
 static void exhausted(void)
@@ -609,6 +625,7 @@ static const test_case_t cases[] = {{"proc", proc},
                                     {"waits", waits},
                                     {"skipped", skipped},
                                     {"elsewhere", elsewhere},
+                                    {"lowest", lowest},
                                     {"passed", passed},
                                     {"aio", aio},
                                     {"aio_lists", aio_lists},
