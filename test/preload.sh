@@ -97,6 +97,7 @@ case_run trees "nftw and ftw"
 case_run skipped "nftw that skips, and that follows links"
 case_run elsewhere "walks elsewhere that change the directory"
 case_run hierarchies "fts"
+case_run replaced "maps over maps"
 case_run lowest "the lowest free number for each descriptor"
 case_run exhausted "no more descriptors"
 for each in errors attributes unlinked append_flag append_lines directories; do
@@ -122,6 +123,7 @@ sed -n 's/^differs \(.*\) # .*/\1/p' "$T/posix" | sort >"$T/posix.differs"
 none "and only what is documented differs" "$(diff "$T/posix.known" "$T/posix.differs" | grep '^[<>]')"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     in_posix mkdir "$M/user" && in_posix chmod 777 "$M/user"
+    case_run judged "a directory that is closed to one user and not to another"
     in_posix mkdir "$M/forged"
     check "another user's descriptor is not taken for one of a file" limit 60 env LD_PRELOAD="$posix" "$programs/others" forged "$M/forged"
     check "a user's directory is closed to him by its mode, and open again at once" limit 20 env LD_PRELOAD="$posix" setpriv --reuid=65534 --regid=65534 --clear-groups \

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -572,6 +573,38 @@ static void hierarchies(void)
     CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "one") == 0 && fts_close(stream) == 0);
 }
 
+/* --- maps over maps, and directories that are closed to some */
+
+/* What replaces a shared map does not end up in its file. */
+static void replaced(void)
+{
+    const int both = PROT_READ | PROT_WRITE, own = MAP_PRIVATE | MAP_ANONYMOUS;
+    const int fd = open("f", O_RDWR | O_CREAT, 0600);
+    char found[3] = "";
+
+    CHECK(ftruncate(fd, 4096) == 0);
+    for (int i = 0; i < 2; i++) {
+        char *area = mmap(NULL, 4096, both, MAP_SHARED, fd, 0), *other = mmap(NULL, 4096, both, own, -1, 0);
+        CHECK(area != MAP_FAILED && other != MAP_FAILED);
+        memcpy(area, i ? "bb" : "aa", 2);
+        if (i == 0)
+            CHECK(syscall(SYS_mmap, area, 4096, both, own | MAP_FIXED, -1, 0) == (long)area);
+        else
+            CHECK(syscall(SYS_mremap, other, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, area) == (long)area);
+        memcpy(area, "XX", 2);
+        CHECK(fsync(fd) == 0 && pread(fd, found, 2, 0) == 2 && strcmp(found, i ? "bb" : "aa") == 0);
+    }
+}
+
+/* By root: who is there first does not decide for others. */
+static void judged(void)
+{
+    CHECK(mkdir("d", 0700) == 0 && chmod(".", 0755) == 0);
+    put("d/f", "text");
+    CHECK(chmod("d/f", 0644) == 0 && holds("d/f", "text") && seteuid(65534) == 0);
+    CHECK(open("d/f", O_RDONLY) == -1 && errno == EACCES && seteuid(0) == 0 && holds("d/f", "text"));
+}
+
 /* --- numbers of descriptors */
 
 static void lowest(void)
@@ -625,6 +658,8 @@ static const test_case_t cases[] = {{"proc", proc},
                                     {"waits", waits},
                                     {"skipped", skipped},
                                     {"elsewhere", elsewhere},
+                                    {"replaced", replaced},
+                                    {"judged", judged},
                                     {"lowest", lowest},
                                     {"passed", passed},
                                     {"aio", aio},
