@@ -41,23 +41,26 @@ static int fill(int fd, const themis_preload_description_t *description, const c
 
 int themis_preload_description_begin(int status, themis_preload_blank_t *blank)
 {
-    blank->memory =
+    blank->second = -1;
+    blank->status = status & O_CLOEXEC;
+    blank->fd =
         (int)themis_preload_kernel(SYS_memfd_create, THEMIS_PRELOAD_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (blank->memory < 0)
-        return -1;
-    blank->fd = reopen(blank->memory, O_WRONLY | (status & (O_APPEND | O_NONBLOCK | O_CLOEXEC)));
     if (blank->fd < 0)
+        return -1;
+    blank->second = reopen(blank->fd, O_WRONLY | O_CLOEXEC | (status & (O_APPEND | O_NONBLOCK)));
+    if (blank->second < 0)
         themis_preload_description_close(blank);
-    return blank->fd < 0 ? -1 : 0;
+    return blank->second < 0 ? -1 : 0;
 }
 
 int themis_preload_description_end(themis_preload_blank_t *blank, const themis_preload_description_t *description,
                                    const char *path, const void *handle)
 {
-    if (fill(blank->memory, description, path, handle) != 0)
+    if (fill(blank->fd, description, path, handle) != 0 ||
+        themis_preload_kernel(SYS_dup3, blank->second, blank->fd, blank->status) < 0)
         return -1;
-    themis_preload_kernel(SYS_close, blank->memory);
-    blank->memory = -1;
+    themis_preload_kernel(SYS_close, blank->second);
+    blank->second = -1;
     return 0;
 }
 
@@ -65,10 +68,9 @@ void themis_preload_description_close(themis_preload_blank_t *blank)
 {
     const int error = errno;
 
-    if (blank->fd >= 0)
-        themis_preload_kernel(SYS_close, blank->fd);
-    if (blank->memory >= 0)
-        themis_preload_kernel(SYS_close, blank->memory);
+    themis_preload_kernel(SYS_close, blank->fd);
+    if (blank->second >= 0)
+        themis_preload_kernel(SYS_close, blank->second);
     errno = error;
 }
 

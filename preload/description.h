@@ -27,8 +27,9 @@ typedef struct themis_preload_description {
 
 /* A descriptor that says nothing so far. */
 typedef struct themis_preload_blank {
-    int fd;
-    int memory; /* of the same file, to write to; -1: it is written */
+    int fd;     /* the lowest number that was free; once it is written, it is for writing only, as programs see it */
+    int second; /* of the same file, which it becomes; -1: it is written */
+    int status; /* O_CLOEXEC of it */
 } themis_preload_blank_t;
 
 /* Makes one; `status`: O_APPEND, O_NONBLOCK and O_CLOEXEC of it. -1, with errno. */

@@ -27,8 +27,11 @@ static int opened(int fd)
     const int owns = themis_preload_owns(), known = !owns || themis_preload_mark(fd);
     const themis_preload_core_t *core;
 
-    if (owns && known)
+    if (owns && known) {
+        if (fd <= 2)
+            themis_preload_standard_stream(fd);
         return fd;
+    }
     if ((core = themis_preload_enter())) {
         if (known) /* its number means nothing to the process whose memory this is */
             core->forget(fd);
@@ -392,8 +395,11 @@ EXPORTED void *mremap(void *address, size_t length, size_t new_length, int flags
     va_start(list, flags);
     void *new_address = va_arg(list, void *);
     va_end(list);
-    return themis_preload_map_stays(address, length) ? MAP_FAILED
-                                                     : REAL(mremap)(address, length, new_length, flags, new_address);
+    if (themis_preload_map_stays(address, length))
+        return MAP_FAILED;
+    if (flags & MREMAP_FIXED)
+        themis_preload_unmap(new_address, new_length);
+    return REAL(mremap)(address, length, new_length, flags, new_address);
 }
 
 int themis_preload_map_sync(void *address, size_t length)

@@ -78,7 +78,7 @@ static int names_descriptor(const char *path, long *process, long *fd)
     return rest && *rest == '\0' && *fd <= INT_MAX;
 }
 
-int themis_preload_is_number(const char *path)
+static int is_number(const char *path)
 {
     const size_t length = path ? strlen(path) : 0;
     size_t at = length;
@@ -86,6 +86,11 @@ int themis_preload_is_number(const char *path)
     while (at > 0 && isdigit((unsigned char)path[at - 1]))
         at--;
     return at < length && (at == 0 || path[at - 1] == '/');
+}
+
+int themis_preload_may_be_memory(const char *path)
+{
+    return themis_preload_was_any() || themis_preload_loaded() || is_number(path);
 }
 
 /* --- which file that is --------------------------------------------------------------------------------------------
@@ -114,8 +119,10 @@ static int memory_resolve(int fd, themis_preload_path_t *result)
 {
     const themis_preload_kind_t kind = themis_preload_description_look(fd);
 
-    if (kind != THEMIS_PRELOAD_OPENED)
-        return kind == THEMIS_PRELOAD_NONE ? 0 : fail(ENOENT);
+    if (kind == THEMIS_PRELOAD_NONE)
+        return 0;
+    if (kind != THEMIS_PRELOAD_OPENED || !themis_preload_is_trusted(fd))
+        return fail(ENOENT);
     result->remote = path_get(fd, 0, result);
     return result->remote ? 1 : -1;
 }
@@ -130,7 +137,8 @@ static int elsewhere_resolve(const char *path, themis_preload_path_t *result)
     errno = error;
     if (length != (long)sizeof target - 1 || memcmp(target, link_target, sizeof target - 1) != 0)
         return 0;
-    const int fd = (int)themis_preload_kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    const int fd =
+        themis_preload_fresh((int)themis_preload_kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0));
     if (fd < 0)
         return fail(ENOENT);
     const int below = memory_resolve(fd, result), why = errno;
@@ -155,7 +163,7 @@ int themis_preload_resolve_descriptor(const char *path, themis_preload_path_t *r
 
 int themis_preload_opened_local(int fd, const char *path)
 {
-    if (fd < 0 || themis_preload_inside || !(themis_preload_loaded() || themis_preload_is_number(path)) ||
+    if (fd < 0 || themis_preload_inside || !themis_preload_may_be_memory(path) ||
         themis_preload_description_look(fd) == THEMIS_PRELOAD_NONE)
         return themis_preload_internal(fd);
     REAL(close)(fd);

@@ -11,6 +11,8 @@
 
 uint8_t themis_preload_table[THEMIS_PRELOAD_DESCRIPTORS / 8];
 
+static int any; /* 1: one was marked some time; atomic */
+
 /* The process that has them. */
 static pid_t owner;
 /* A page that the kernel empties in the child of a fork, but not in that of vfork; NULL: it does not. */
@@ -42,8 +44,14 @@ int themis_preload_mark(int fd)
 {
     if ((unsigned)fd >= THEMIS_PRELOAD_DESCRIPTORS)
         return 0;
+    __atomic_store_n(&any, 1, __ATOMIC_RELAXED);
     __atomic_fetch_or(&themis_preload_table[fd / 8], (uint8_t)(1u << fd % 8), __ATOMIC_RELEASE);
     return 1;
+}
+
+int themis_preload_was_any(void)
+{
+    return __atomic_load_n(&any, __ATOMIC_RELAXED);
 }
 
 void themis_preload_unmark(int fd)
@@ -98,10 +106,20 @@ int themis_preload_duplicated(int fd, int duplicate)
     return duplicate;
 }
 
+int themis_preload_is_trusted(int fd)
+{
+    struct stat stat;
+    const int error = errno;
+    const int found = themis_preload_kernel(SYS_fstat, fd, &stat) == 0;
+
+    errno = error;
+    return found && (stat.st_uid == 0 || stat.st_uid == geteuid());
+}
+
 void themis_preload_received(int fd)
 {
     if (fd >= 0 && themis_preload_owns() && *themis_util_mount_point() &&
-        themis_preload_description_look(fd) == THEMIS_PRELOAD_OPENED)
+        themis_preload_description_look(fd) == THEMIS_PRELOAD_OPENED && themis_preload_is_trusted(fd))
         themis_preload_mark(fd);
 }
 

@@ -64,6 +64,10 @@ static inline int themis_preload_is_ours(int fd)
 /* 1: the core has it now; 0: its number is too large. */
 int themis_preload_mark(int fd);
 void themis_preload_unmark(int fd);
+/* 1: one was marked some time. */
+int themis_preload_was_any(void);
+/* 1: the memory file was made by root or this user; others may have written into theirs what they like. */
+int themis_preload_is_trusted(int fd);
 /* Marks it if it says of itself that it is one; has come from another process. */
 void themis_preload_received(int fd);
 /* Marks those that this program has inherited. */
@@ -130,12 +134,18 @@ typedef struct themis_preload_path {
  * 0: it is not. -1, with errno: it is, and something is wrong with it. */
 int themis_preload_resolve(int directory, const char *path, themis_preload_path_t *result);
 
+/* The same for a call on the last name itself: the link of a descriptor in /proc or /dev is the kernel's. */
+int themis_preload_resolve_name(int directory, const char *path, themis_preload_path_t *result);
+/* 1: an absolute path that is the kernel's as it stands, which takes no buffer to find out. 0: look closer. */
+int themis_preload_is_elsewhere(const char *path);
+
 /* The same for the link of a descriptor, of this process or another (entry/descriptor_names.c). */
 int themis_preload_resolve_descriptor(const char *path, themis_preload_path_t *result);
 /* The path of an open file of ours, in the second half of the buffer; NULL, with errno. */
 const char *themis_preload_path_of(int fd, themis_preload_path_t *result);
-/* 1: the last name is a number, as those of descriptors in /proc are. */
-int themis_preload_is_number(const char *path);
+/* 1: the memory file of a descriptor may be opened by the path, as this process has or had one, or the last name is a
+ * number, as those of descriptors in /proc are. */
+int themis_preload_may_be_memory(const char *path);
 /* After the kernel has opened a path, by which the memory file of a descriptor may be meant: returns it, or -1 with
  * ENOENT. */
 int themis_preload_opened_local(int fd, const char *path);
@@ -234,6 +244,12 @@ void themis_preload_unmap(void *address, size_t length);
 int themis_preload_map_sync(void *address, size_t length);
 /* 1, with ENOMEM: a map of ours is among these pages. It stays as it is: programs then make another. */
 int themis_preload_map_stays(const void *address, size_t length);
+
+/* --- messages by system calls ---------------------------------------------------------------------------------------
+ */
+
+/* recvmsg, recvmmsg, sendmsg and sendmmsg (entry/message_calls.c). */
+long themis_preload_message_call(long number, const long a[6]);
 
 /* --- streams -------------------------------------------------------------------------------------------------------
  */

@@ -5,16 +5,22 @@
 #include <string.h>
 #include <sys/socket.h>
 #include "preload/entry/entry.h"
+#include "preload/kernel.h"
 
 static int has_descriptors(const struct cmsghdr *part)
 {
     return part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS;
 }
 
-/* Calls `visit` for each descriptor in the message, which becomes what that returns. */
+/* Calls `visit` for each descriptor in the message, which becomes what that returns. A length that does not fit is the
+ * kernel's to refuse. */
 static void descriptors_visit(struct msghdr *message, int (*visit)(int fd))
 {
+    const char *end = (const char *)message->msg_control + message->msg_controllen;
+
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_len > (size_t)(end - (const char *)part))
+            return;
         if (!has_descriptors(part))
             continue;
         for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
@@ -87,4 +93,23 @@ EXPORTED int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flag
     for (unsigned i = 0; i < count; i++)
         sent(&messages[i].msg_hdr);
     return REAL(sendmmsg)(fd, messages, count, flags);
+}
+
+/* --- by their numbers: unlike the functions, these do not end threads that are cancelled ---------------------------
+ */
+
+long themis_preload_message_call(long number, const long a[6])
+{
+    struct mmsghdr *messages = (struct mmsghdr *)a[1];
+
+    if (number == SYS_sendmsg)
+        sent((const struct msghdr *)a[1]);
+    for (unsigned i = 0; number == SYS_sendmmsg && i < (unsigned)a[2]; i++)
+        sent(&messages[i].msg_hdr);
+    const long done = themis_preload_kernel(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (number == SYS_recvmsg && done >= 0)
+        descriptors_visit((struct msghdr *)a[1], receive);
+    for (long i = 0; number == SYS_recvmmsg && i < done; i++)
+        descriptors_visit(&messages[i].msg_hdr, receive);
+    return done;
 }

@@ -22,8 +22,14 @@ static int fail(int error)
 
 EXPORTED int mkdirat(int directory, const char *path, mode_t mode)
 {
-    RETURN_AT(int, directory, path, 0, mkdir(where.remote, mode & 07777 & ~themis_preload_umask()),
-              REAL(mkdirat)(where.directory, where.path, mode));
+    themis_preload_path_t where;
+    int below = themis_preload_resolve_name(directory, path, &where), result = -1;
+
+    if (below == 1)
+        CALL_CORE(result, below, &where, 0, mkdir(where.remote, mode & 07777 & ~themis_preload_umask()));
+    if (below == 0)
+        return REAL(mkdirat)(where.directory, where.path, mode);
+    return below < 0 ? -1 : result;
 }
 
 EXPORTED int mkdir(const char *path, mode_t mode)
@@ -34,7 +40,7 @@ EXPORTED int mkdir(const char *path, mode_t mode)
 static int remove_directory(int directory, const char *path)
 {
     themis_preload_path_t where;
-    int below = themis_preload_resolve(directory, path, &where), result = -1;
+    int below = themis_preload_resolve_name(directory, path, &where), result = -1;
 
     if (below == 1 && where.dots)
         return fail(where.dots == 1 ? EINVAL : ENOTEMPTY);
@@ -52,7 +58,7 @@ EXPORTED int unlinkat(int directory, const char *path, int flags)
 
     if (flags & AT_REMOVEDIR)
         return remove_directory(directory, path);
-    below = themis_preload_resolve(directory, path, &where);
+    below = themis_preload_resolve_name(directory, path, &where);
     if (below == 1 && where.is_directory)
         return fail(ENOTDIR);
     if (below == 1)
@@ -75,7 +81,7 @@ EXPORTED int rmdir(const char *path)
 EXPORTED int remove(const char *path)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
+    const int below = themis_preload_resolve_name(AT_FDCWD, path, &where);
 
     if (below == 0)
         return REAL(remove)(where.path);
@@ -134,7 +140,8 @@ EXPORTED int renameat2(int from_directory, const char *from, int to_directory, c
 {
     themis_preload_path_t old, new;
 
-    if (themis_preload_resolve(from_directory, from, &old) < 0 || themis_preload_resolve(to_directory, to, &new) < 0)
+    if (themis_preload_resolve_name(from_directory, from, &old) < 0 ||
+        themis_preload_resolve_name(to_directory, to, &new) < 0)
         return -1;
     int result = rename_resolved(&old, &new, flags);
     for (int tries = THEMIS_PRELOAD_TRIES; result != 0 && has_links(&old, &new, tries); tries--) {
@@ -172,8 +179,9 @@ EXPORTED int linkat(int from_directory, const char *from, int to_directory, cons
 {
     themis_preload_path_t old, new;
     struct stat stat;
-    const int old_below = themis_preload_resolve(from_directory, from, &old);
-    const int new_below = themis_preload_resolve(to_directory, to, &new);
+    const int old_below = flags & AT_SYMLINK_FOLLOW ? themis_preload_resolve(from_directory, from, &old)
+                                                    : themis_preload_resolve_name(from_directory, from, &old);
+    const int new_below = themis_preload_resolve_name(to_directory, to, &new);
 
     if (old_below < 0 || new_below < 0)
         return -1;
@@ -194,7 +202,7 @@ EXPORTED int link(const char *from, const char *to)
 EXPORTED int symlinkat(const char *target, int directory, const char *path)
 {
     themis_preload_path_t where;
-    int below = themis_preload_resolve(directory, path, &where), result = -1;
+    int below = themis_preload_resolve_name(directory, path, &where), result = -1;
 
     if (below == 1 && where.is_directory) /* a link is none */
         return refuse(directory, path) < 0 && errno == EPERM ? fail(ENOENT) : -1;
@@ -221,7 +229,7 @@ static int node_make(themis_preload_path_t *where, mode_t mode)
 EXPORTED int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(directory, path, &where);
+    const int below = themis_preload_resolve_name(directory, path, &where);
 
     if (below == 0)
         return REAL(mknodat)(where.directory, where.path, mode, device);

@@ -472,7 +472,13 @@ int themis_preload_follow(themis_preload_path_t *path, int last)
     return below;
 }
 
-int themis_preload_resolve(int directory, const char *path, themis_preload_path_t *result)
+int themis_preload_is_elsewhere(const char *path)
+{
+    return path && *path == '/' && strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 &&
+           !is_intricate(path) && !themis_util_mount_point_below(path);
+}
+
+static int resolve(int directory, const char *path, int is_name, themis_preload_path_t *result)
 {
     result->directory = directory;
     result->path = path;
@@ -481,7 +487,7 @@ int themis_preload_resolve(int directory, const char *path, themis_preload_path_
     result->dots = 0;
     if (themis_preload_inside || !path || !*path || !*themis_util_mount_point())
         return 0;
-    int below = themis_preload_resolve_descriptor(path, result);
+    int below = is_name ? 0 : themis_preload_resolve_descriptor(path, result);
     if (below != 0)
         return below;
     if (*path == '/')
@@ -491,4 +497,14 @@ int themis_preload_resolve(int directory, const char *path, themis_preload_path_
     if (below == 1)
         end_see(result, path);
     return below;
+}
+
+int themis_preload_resolve(int directory, const char *path, themis_preload_path_t *result)
+{
+    return resolve(directory, path, 0, result);
+}
+
+int themis_preload_resolve_name(int directory, const char *path, themis_preload_path_t *result)
+{
+    return resolve(directory, path, 1, result);
 }

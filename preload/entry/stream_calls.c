@@ -177,7 +177,7 @@ static FILE *open_remote(themis_preload_path_t *where, const char *mode)
 /* What the kernel has opened is not to be the memory file of a descriptor. */
 static FILE *opened_local(FILE *file, const char *path)
 {
-    if (!file || !themis_preload_is_number(path) ||
+    if (!file || !themis_preload_may_be_memory(path) ||
         themis_preload_description_look(REAL(fileno)(file)) == THEMIS_PRELOAD_NONE)
         return file;
     REAL(fclose)(file);
@@ -397,8 +397,10 @@ EXPORTED FILE *freopen(const char *path, const char *mode, FILE *stream)
 
     if (below < 0)
         return NULL;
+    if (below == 0 && !ours && !path)
+        return REAL(freopen)(NULL, mode, stream);
     if (below == 0 && !ours)
-        return REAL(freopen)(path ? where.path : NULL, mode, stream);
+        return opened_local(REAL(freopen)(where.path, mode, stream), where.path);
     if (!path) { /* another mode of the same file */
         errno = EBADF;
         return NULL;
@@ -406,7 +408,7 @@ EXPORTED FILE *freopen(const char *path, const char *mode, FILE *stream)
     if (number >= 0)
         return flags_of(mode) < 0 ? NULL : standard_reopen(number, &where, below, flags_of(mode));
     fclose(stream);
-    return below ? open_remote(&where, mode) : REAL(fopen)(where.path, mode);
+    return below ? open_remote(&where, mode) : opened_local(REAL(fopen)(where.path, mode), where.path);
 }
 
 ALIAS(freopen64, freopen);

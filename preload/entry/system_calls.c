@@ -28,17 +28,29 @@ static int fail(int error)
     return -1;
 }
 
-/* 1: the kernel does not know the file, or would look for it elsewhere. */
-static int is_ours(int directory, const char *path)
+/* Apart from what calls it, as it takes much of the stack. */
+__attribute__((noinline)) static int is_ours_resolved(int directory, const char *path)
 {
     themis_preload_path_t where;
     const int error = errno;
 
-    if (themis_preload_is_ours(directory))
-        return 1;
     const int below = themis_preload_resolve(directory, path, &where);
     errno = error;
     return below != 0 || where.path != path;
+}
+
+/* 1: the kernel does not know the file, or would look for it elsewhere. */
+static int is_ours(int directory, const char *path)
+{
+    if (themis_preload_is_ours(directory))
+        return 1;
+    return !themis_preload_is_elsewhere(path) && is_ours_resolved(directory, path);
+}
+
+/* 1: it is not the program's to close. */
+static int is_kept(int fd)
+{
+    return themis_preload_is_internal(fd) || themis_preload_is_directory_descriptor(fd);
 }
 
 /* Of functions that return an errno. */
@@ -65,6 +77,24 @@ static long path_current(char *buffer, size_t size)
 static int unmapped(void *address, size_t length)
 {
     themis_preload_unmap(address, length);
+    return 0;
+}
+
+/* 1: of a file on servers. What stood there before goes. */
+static int is_map(const long a[6])
+{
+    if (a[3] & MAP_FIXED)
+        themis_preload_unmap((void *)a[0], (size_t)a[1]);
+    return !(a[3] & MAP_ANONYMOUS) && themis_preload_is_ours((int)a[4]);
+}
+
+/* 1, with errno: it is refused. */
+static int remap_stays(const long a[6])
+{
+    if (themis_preload_map_stays((void *)a[0], (size_t)a[1]))
+        return 1;
+    if (a[3] & MREMAP_FIXED)
+        themis_preload_unmap((void *)a[4], (size_t)a[2]);
     return 0;
 }
 

@@ -12,6 +12,16 @@ import subprocess
 import sys
 
 
+class Ended(Exception):
+    """The process of a door has ended before its time, or with a failure."""
+
+
+def end(process):
+    process.stdin.close()
+    if process.wait() != 0:
+        raise Ended(f"{process.args}: status {process.returncode}")
+
+
 class Local:
     """Calls of the C library."""
 
@@ -127,11 +137,14 @@ class Process:
             send(self.process.stdin, (operation, arguments))
             answer = receive(self.process.stdout)
             if answer is None:
-                raise SystemExit(f"the process of the preloaded library ended in {operation} {arguments}")
+                raise Ended(f"the process of the preloaded library ended in {operation} {arguments}")
             if answer[0]:
                 raise OSError(answer[0], os.strerror(answer[0]))
             return answer[1]
         return call
+
+    def end(self):
+        end(self.process)
 
 
 class Command:
@@ -189,6 +202,9 @@ class Mpi:
 
     def read_name_at(self, name, size, offset):
         return self.process.stdout.read(self.ask("read", name, size, offset))
+
+    def end(self):
+        end(self.process)
 
 
 def serve(root):

@@ -508,20 +508,31 @@ operations = ([do_open] * 40 + [do_close] * 30 + [do_write] * 100 + [do_read] * 
               [do_symlink, do_unlink_link, do_rename_link] * 10 + [do_follow] * 20 +
               [do_set_xattr, do_remove_xattr, do_get_xattrs] * 10 + [do_mkdir] * 5 +
               [do_rmdir, do_rename_directory] * (1 if others else 5))
-end = time.monotonic() + seconds
-while time.monotonic() < end:
-    if len(opened) > 12:
-        do_close()
-    try:
+
+
+def run():
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if len(opened) > 12:
+            do_close()
         draw.choice(operations)()
-    except OSError as error:
-        fail(f"{errno.errorcode.get(error.errno)} {error}")
-for each in list(opened):
-    compare(f"descriptor {each.fd}", each.door.read_at(each.fd, len(each.contents) + 1, 0), bytes(each.contents))
-    each.door.close(each.fd)
-for name, contents in all_of(File):
-    for door in every:
-        if hasattr(door, "get"):
-            compare(name, door.get(name), bytes(contents))
-do_list()
+    for each in list(opened):
+        compare(f"descriptor {each.fd}", each.door.read_at(each.fd, len(each.contents) + 1, 0), bytes(each.contents))
+        each.door.close(each.fd)
+    for name, contents in all_of(File):
+        for door in every:
+            if hasattr(door, "get"):
+                compare(name, door.get(name), bytes(contents))
+    do_list()
+    for door in others:
+        if hasattr(door, "end"):
+            door.end()
+
+
+try:
+    run()
+except OSError as error:
+    fail(f"{errno.errorcode.get(error.errno)} {error}")
+except doors.Ended as error:
+    fail(error)
 print(f"seed {seed}: {len(log)} operations, {len(every)} doors")
