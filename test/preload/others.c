@@ -592,6 +592,7 @@ static void replaced(void)
         else
             CHECK(syscall(SYS_mremap, other, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, area) == (long)area);
         memcpy(area, "XX", 2);
+        CHECK(mremap(area, 4096, 8192, MREMAP_MAYMOVE) != MAP_FAILED); /* which maps of files there refuse */
         CHECK(fsync(fd) == 0 && pread(fd, found, 2, 0) == 2 && strcmp(found, i ? "bb" : "aa") == 0);
     }
 }
