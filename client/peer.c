@@ -43,7 +43,7 @@ static void attempt_failed(themis_client_peer_t *peer)
     uint64_t now = themis_util_clock_now();
 
     if (peer->state == THEMIS_CLIENT_PEER_REFUSED || now - peer->unreachable_since + retry_pause >= patience(peer))
-        peer->common->events->ended(peer, peer->why);
+        peer->common->events->ended(peer, peer->why == THEMIS_NO_SERVER ? THEMIS_UNREACHABLE : peer->why);
     peer->retry_at = now + retry_pause;
 }
 

@@ -4,7 +4,7 @@
 #include "sched/sched.h"
 
 enum {
-    THEMIS_SCHED_DRAW_BYTES = 32,   /* of a draw's private account of an entry */
+    THEMIS_SCHED_DRAW_BYTES = 48,   /* of a draw's private account of an entry */
     THEMIS_SCHED_SMALL_BYTES = 4096 /* a smaller data request is charged by time, as metadata is, but at most this */
 };
 
@@ -37,7 +37,6 @@ typedef struct themis_sched_entry {
     double metadata_cost;                   /* bytes that one of its metadata operations is charged, smoothed */
     uint64_t idle_since;                    /* ns; when it last ceased to have requests */
     uint64_t busy, busy_since; /* ns with requests since the usage was last collected; start of the present period */
-    uint64_t busy_before;      /* ns with requests up to then */
     uint64_t collected, collected_cost; /* ns and job->cost at that time */
     double weight;                      /* from the lambda exchange; negative: none */
     themis_sched_entry_plan_t plan;
@@ -47,12 +46,6 @@ typedef struct themis_sched_entry {
 static inline int themis_sched_entry_is_busy(const themis_sched_entry_t *entry)
 {
     return entry->head != NULL || entry->serving > 0;
-}
-
-/* ns in which it had requests, since it joined. */
-static inline uint64_t themis_sched_entry_busy_time(const themis_sched_entry_t *entry, uint64_t now)
-{
-    return entry->busy_before + entry->busy + (themis_sched_entry_is_busy(entry) ? now - entry->busy_since : 0);
 }
 
 /* It may be picked. */

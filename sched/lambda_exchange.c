@@ -28,6 +28,7 @@ struct themis_sched_lambda_exchange {
     uint64_t round;
     uint64_t last_table;   /* ns */
     double peak;           /* bytes/s, the highest of late */
+    uint64_t idle;         /* ns between tables of servers without jobs */
     int computed;          /* the allocation is valid */
     incoming_t incoming[]; /* by server */
 };
@@ -63,10 +64,12 @@ void themis_sched_lambda_exchange_destroy(themis_sched_lambda_exchange_t *exchan
     free(exchange);
 }
 
-void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *exchange, uint64_t interval)
+void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *exchange, uint64_t interval,
+                                               uint64_t idle)
 {
     pthread_mutex_lock(&exchange->lock);
     exchange->options.interval = interval;
+    exchange->idle = idle;
     pthread_mutex_unlock(&exchange->lock);
 }
 
@@ -252,9 +255,9 @@ themis_status_t themis_sched_lambda_exchange_receive(themis_sched_lambda_exchang
 }
 
 /* ns after which a server counts as gone. */
-static uint64_t silence_of(const themis_sched_lambda_exchange_t *exchange)
+static uint64_t silence_of(uint64_t interval)
 {
-    uint64_t silence = THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE * exchange->options.interval;
+    uint64_t silence = THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE * interval;
 
     return silence > THEMIS_NS_PER_S ? silence : THEMIS_NS_PER_S;
 }
@@ -262,7 +265,7 @@ static uint64_t silence_of(const themis_sched_lambda_exchange_t *exchange)
 void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchange, uint64_t now)
 {
     pthread_mutex_lock(&exchange->lock);
-    themis_sched_lambda_expire(exchange->lambda, now, silence_of(exchange));
+    themis_sched_lambda_expire(exchange->lambda, now, silence_of(exchange->options.interval));
     exchange->computed = themis_sched_lambda_servers(exchange->lambda) > 1 && exchange->policy.levels > 0 &&
                          themis_sched_lambda_allocate(exchange->lambda, &exchange->policy) == THEMIS_OK;
     pthread_mutex_unlock(&exchange->lock);
@@ -294,9 +297,10 @@ int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchang
     int differs = 0;
 
     pthread_mutex_lock(&exchange->lock);
+    uint64_t interval = exchange->options.interval > exchange->idle ? exchange->options.interval : exchange->idle;
     for (uint32_t i = 0; i < exchange->options.servers && !differs; i++) {
         const incoming_t *incoming = &exchange->incoming[i];
-        int silent = incoming->heard == 0 || (now > incoming->heard && now - incoming->heard > silence_of(exchange));
+        int silent = incoming->heard == 0 || (now > incoming->heard && now - incoming->heard > silence_of(interval));
         if (silent || strncmp(incoming->policy, policy, sizeof incoming->policy - 1) == 0)
             continue;
         differs = 1;

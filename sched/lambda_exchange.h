@@ -29,7 +29,9 @@ typedef struct themis_sched_lambda_exchange_options {
 themis_status_t themis_sched_lambda_exchange_create(const themis_sched_lambda_exchange_options_t *options,
                                                     themis_sched_lambda_exchange_t **exchange);
 void themis_sched_lambda_exchange_destroy(themis_sched_lambda_exchange_t *exchange); /* NULL is allowed */
-void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *exchange, uint64_t interval);
+/* `idle`: ns between tables of servers without jobs; for as long their policies are remembered. */
+void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *exchange, uint64_t interval,
+                                               uint64_t idle);
 
 /* This server's table. Its rows are borrowed until the next call, and the ids as long as the jobs: encode it while the
  * server's lock is held. Jobs without requests since the last call are not in it. */

@@ -559,7 +559,6 @@ uint64_t themis_sched_collect_usage(themis_sched_t *sched, themis_sched_job_t *j
     if (now > entry->collected)
         *busy = (double)entry->busy / (double)(now - entry->collected);
     uint64_t used = job->cost - entry->collected_cost;
-    entry->busy_before += entry->busy;
     entry->busy = 0;
     entry->collected = now;
     entry->collected_cost = job->cost;

@@ -76,6 +76,7 @@ static int is_slow(const themis_server_t *server, const themis_server_request_t 
     if (themis_server_request_is_data(request))
         return themis_store_blocking(server->store) || request->slice.left > SLOW_BYTES;
     return request->header.opcode == THEMIS_OP_SETTLE || request->header.opcode == THEMIS_OP_CHECK ||
+           request->header.opcode == THEMIS_OP_POLICY ||
            request->header.opcode == THEMIS_OP_JOB_SERVERS || /* it syncs a database */
            themis_server_name_requests_is_rename(request) ||
            (request->route == THEMIS_SERVER_ROUTE_SCHEDULED && request->header.opcode != THEMIS_OP_LOCK &&

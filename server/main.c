@@ -263,9 +263,13 @@ static int start_log_open(start_t *start, const char *path)
 
 static void start_end(const start_t *start)
 {
+    int null = start->terminal >= 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+
     themis_util_log_copy_errors(-1);
-    if (start->terminal >= 0)
-        close(start->terminal);
+    if (null >= 0) { /* not closed: another thread may be about to write there */
+        dup3(null, start->terminal, O_CLOEXEC);
+        close(null);
+    }
     if (start->ready >= 0)
         daemon_detach(start->ready);
 }

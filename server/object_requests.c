@@ -73,8 +73,9 @@ static themis_status_t object_find(const themis_server_request_t *request, uint6
     themis_status_t status = themis_store_open(server->store, id, 0, owner, object);
     if (status != THEMIS_NO_ENTRY)
         return status;
-    if (themis_server_tombstones_has(server->tombstones, id)) /* no hole, and nothing is lost; nor is there to sync */
-        return change || request->header.opcode != THEMIS_OP_SYNC ? THEMIS_STALE : THEMIS_NO_ENTRY;
+    if (themis_server_tombstones_has(server->tombstones,
+                                     id)) /* no hole, and nothing is lost; it has no bytes to ask for */
+        return change || request->header.opcode == THEMIS_OP_READ ? THEMIS_STALE : THEMIS_NO_ENTRY;
     return exists ? THEMIS_LOST : THEMIS_NO_ENTRY;
 }
 

@@ -29,8 +29,9 @@ typedef struct peer {
     uint64_t next_id;        /* of messages */
     uint64_t warn_after;     /* ns; servers that start together find each other without a warning */
     int warned;
-    int heard;     /* 1: it has sent something, so it is there, since it was tried last; atomic */
-    uint64_t lost; /* wall-clock ns, since when it cannot be reached, or 0; atomic */
+    int heard;            /* 1: it has sent something, so it is there, since it was tried last; atomic */
+    uint64_t heard_tried; /* ns; when it was last tried for that */
+    uint64_t lost;        /* wall-clock ns, since when it cannot be reached, or 0; atomic */
 } peer_t;
 
 /* The table as messages, each in THEMIS_PROTO_MAX_MESSAGE bytes. */
@@ -108,8 +109,12 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
 
-    if (peer->conn || (now < peer->next_try && !__atomic_load_n(&peer->heard, __ATOMIC_RELAXED)))
+    int heard = __atomic_load_n(&peer->heard, __ATOMIC_RELAXED) && now - peer->heard_tried >= RETRY_AFTER;
+
+    if (peer->conn || (now < peer->next_try && !heard))
         return 1;
+    if (heard)
+        peer->heard_tried = now;
     __atomic_store_n(&peer->heard, 0, __ATOMIC_RELAXED);
     themis_status_t status = themis_net_connect(server->net, peer->host, peer->port, CONNECT_TIMEOUT, &peer->conn);
     if (status == THEMIS_OK)
@@ -327,7 +332,7 @@ static void *peers_main(void *arg)
     pthread_mutex_lock(&server->lock);
     while (!peers->stop) {
         uint64_t now = themis_util_clock_now(), interval = rounds_interval(server);
-        themis_sched_lambda_exchange_set_interval(peers->exchange, interval);
+        themis_sched_lambda_exchange_set_interval(peers->exchange, interval, server->config.heartbeat);
         if (interval == 0) {
             wait_until(server, UINT64_MAX);
         } else if (now < due && due - now <= interval) {

@@ -82,7 +82,8 @@ typedef struct themis_server_pending {
 typedef struct themis_server_sharing {
     char configured[THEMIS_SCHED_POLICY_TEXT_BYTES]; /* what the configuration says */
     uint64_t set_at; /* ns since 1970 when a policy was set last; 0: never, it is that of the configuration */
-    uint64_t kept;   /* the same of what the database has */
+    int unkept;      /* 1: the database has something else */
+    int keeping;     /* 1: a thread writes to it */
 } themis_server_sharing_t;
 
 /* Counters since the start. */

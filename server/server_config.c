@@ -303,13 +303,25 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
     return THEMIS_OK;
 }
 
-size_t themis_server_config_where(const themis_server_config_t *config, const void *member, char *text, size_t size)
+static size_t key_of(const themis_server_config_t *config, const void *member)
 {
     size_t offset = (size_t)((const char *)member - (const char *)config), i = 0;
-    char file[THEMIS_SERVER_CONFIG_TEXT + 16] = "";
 
     while (i < KEYS - 1 && keys[i].offset != offset)
         i++;
+    return i;
+}
+
+int themis_server_config_is_in_file(const themis_server_config_t *config, const void *member)
+{
+    return config->line[key_of(config, member)] > 0;
+}
+
+size_t themis_server_config_where(const themis_server_config_t *config, const void *member, char *text, size_t size)
+{
+    size_t i = key_of(config, member);
+    char file[THEMIS_SERVER_CONFIG_TEXT + 16] = "";
+
     int line = config->line[i];
     if (line > 0)
         snprintf(file, sizeof file, "%s:%d: ", config->path, line);

@@ -95,6 +95,8 @@ themis_status_t themis_server_config_set(themis_server_config_t *config, const c
  * that is larger than memory. Fills in `count` and `index` from `servers`. */
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size);
 
+/* 1 if the value of a key comes from the file, which is config->path. `member`: of *config. */
+int themis_server_config_is_in_file(const themis_server_config_t *config, const void *member);
 /* Where the value of a key comes from, to begin a message with: "file:line: [section] key: ". `member`: of *config.
  * Returns the length, which is below `size`. */
 size_t themis_server_config_where(const themis_server_config_t *config, const void *member, char *text, size_t size);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "sched/policy.h"
 #include "server/periodic_plan.h"
 #include "util/clock.h"
@@ -50,6 +51,13 @@ static void policy_stamp(themis_server_sharing_t *sharing)
     uint64_t now = themis_util_clock_wall();
 
     sharing->set_at = now > sharing->set_at ? now : sharing->set_at + 1;
+    sharing->unkept = 1;
+}
+
+/* A clock that is wrong by more is not to decide for good. */
+static int is_possible(uint64_t set_at)
+{
+    return set_at <= themis_util_clock_wall() + 24 * 3600 * THEMIS_NS_PER_S;
 }
 
 themis_status_t themis_server_policy_set(themis_server_t *server, const char *policy,
@@ -79,20 +87,35 @@ themis_status_t themis_server_policy_reload(themis_server_t *server, const char 
     return status;
 }
 
+/* Of two that were set at the same time the one that is later by its text counts. */
+static int is_later(const themis_server_t *server, uint64_t set_at, const char *policy)
+{
+    if (set_at == 0 || set_at < server->sharing.set_at || !is_possible(set_at))
+        return 0;
+    return set_at > server->sharing.set_at || strcmp(policy, themis_sched_policy(server->sched)) > 0;
+}
+
 void themis_server_policy_adopt(themis_server_t *server, const themis_proto_text_t *policy, uint64_t set_at,
                                 uint32_t index)
 {
     char text[THEMIS_SCHED_POLICY_TEXT_BYTES], source[40], error[512];
 
-    if (set_at <= server->sharing.set_at || policy->length >= sizeof text)
+    if (policy->length >= sizeof text)
         return;
     snprintf(text, sizeof text, "%.*s", (int)policy->length, policy->length ? policy->bytes : "");
-    snprintf(source, sizeof source, "server %u, of later", index);
-    if (!is_periodic(text) && policy_apply(server, text, source, error, sizeof error) == THEMIS_OK)
-        server->sharing.set_at = set_at;
+    snprintf(source, sizeof source, "server %u, where it was set later", index);
+    if (!is_later(server, set_at, text) || is_periodic(text) ||
+        policy_apply(server, text, source, error, sizeof error) != THEMIS_OK)
+        return;
+    server->sharing.set_at = set_at;
+    server->sharing.unkept = 1;
 }
 
-/* --- the record: when it was set, what the configuration said then, and the policy, the texts ended by NUL ----------
+/*
+ * --- the record ---------------------------------------------------------------------------------------------------
+ *
+ * When it was set, what the configuration said then, and the policy, the texts ended by NUL. No policy: that of the
+ * configuration, because none was set, or one with a plan, which is not kept.
  */
 
 enum { RECORD_BYTES = sizeof(uint64_t) + 2 * THEMIS_SCHED_POLICY_TEXT_BYTES };
@@ -113,25 +136,49 @@ static int record_read(const char *record, size_t length, uint64_t *set_at, cons
     return *policy < end && *policy + strlen(*policy) + 1 == end;
 }
 
+/* When the configuration was changed last, ns since 1970: now, where it is not in a file. */
+static uint64_t configuration_time(const themis_server_t *server)
+{
+    const themis_server_config_t *config = &server->config;
+    struct stat file;
+
+    if (!themis_server_config_is_in_file(config, config->policy) || stat(config->path, &file) != 0)
+        return themis_util_clock_wall();
+    return (uint64_t)file.st_mtim.tv_sec * THEMIS_NS_PER_S + (uint64_t)file.st_mtim.tv_nsec;
+}
+
+/* The administrator has changed the configuration's policy since the record was written: the later one counts. */
+static int is_outdated(themis_server_t *server, const char *configured)
+{
+    themis_server_sharing_t *sharing = &server->sharing;
+    uint64_t changed = configuration_time(server);
+
+    if (strcmp(configured, sharing->configured) == 0)
+        return 0;
+    sharing->unkept = 1;
+    if (changed <= sharing->set_at || !is_possible(changed))
+        return 0;
+    sharing->set_at = changed;
+    return 1;
+}
+
 static void record_apply(themis_server_t *server, const char *record, size_t length)
 {
     themis_server_sharing_t *sharing = &server->sharing;
     const char *configured, *policy;
-    char error[512];
+    char error[512] = "the policy that was set before the restart cannot be read";
+    themis_status_t status = THEMIS_CORRUPT;
 
-    if (!record_read(record, length, &sharing->set_at, &configured, &policy)) {
-        themis_warn("the policy that was set before the restart cannot be read; %s of the configuration is in force",
-                    server->config.policy);
-        sharing->set_at = 0;
-        return;
+    if (record_read(record, length, &sharing->set_at, &configured, &policy) && is_possible(sharing->set_at)) {
+        sharing->unkept = 0;
+        if (is_outdated(server, configured) || *policy == '\0')
+            return;
+        status = policy_apply(server, policy, "what was set before the restart", error, sizeof error);
     }
-    sharing->kept = sharing->set_at;
-    if (strcmp(configured, sharing->configured) != 0) {
-        policy_stamp(sharing); /* the administrator has changed it since */
+    if (status == THEMIS_OK)
         return;
-    }
-    if (policy_apply(server, policy, "a client before the restart", error, sizeof error) != THEMIS_OK)
-        themis_warn("%s; %s of the configuration is in force", error, server->config.policy);
+    themis_warn("%s; %s of the configuration is in force", error, server->config.policy);
+    sharing->set_at = 0;
 }
 
 themis_status_t themis_server_policy_load(themis_server_t *server)
@@ -142,6 +189,7 @@ themis_status_t themis_server_policy_load(themis_server_t *server)
     size_t length = 0;
 
     text_copy(server->sharing.configured, server->config.policy);
+    server->sharing.unkept = 1; /* a first record says what the configuration was */
     if (db)
         status = themis_server_name_db_read(db, record_key, sizeof record_key, &record, &length);
     if (status == THEMIS_OK && record)
@@ -151,44 +199,44 @@ themis_status_t themis_server_policy_load(themis_server_t *server)
     return status;
 }
 
-/* With the lock: what is to be written, in `record`; returns its length, 0 if there is nothing. */
-static size_t record_make(themis_server_t *server, char record[RECORD_BYTES], uint64_t *set_at)
+/* With the lock: what is to be written, in `record`; returns its length. */
+static size_t record_make(const themis_server_t *server, char record[RECORD_BYTES])
 {
-    const char *policy = themis_sched_policy(server->sched);
     const themis_server_sharing_t *sharing = &server->sharing;
+    const char *policy = themis_sched_policy(server->sched);
     uint64_t word = htole64(sharing->set_at);
+    int is_kept = sharing->set_at > 0 && !is_periodic(policy);
 
-    *set_at = sharing->set_at;
-    if (sharing->set_at == sharing->kept || is_periodic(policy))
-        return 0;
     memcpy(record, &word, sizeof word);
-    size_t length = sizeof word +
-                    (size_t)snprintf(record + sizeof word, THEMIS_SCHED_POLICY_TEXT_BYTES, "%s", sharing->configured) +
-                    1;
-    return length + (size_t)snprintf(record + length, THEMIS_SCHED_POLICY_TEXT_BYTES, "%s", policy) + 1;
+    size_t length = sizeof word;
+    length += (size_t)snprintf(record + length, THEMIS_SCHED_POLICY_TEXT_BYTES, "%s", sharing->configured) + 1;
+    return length + (size_t)snprintf(record + length, THEMIS_SCHED_POLICY_TEXT_BYTES, "%s", is_kept ? policy : "") + 1;
 }
 
 void themis_server_policy_keep(themis_server_t *server)
 {
     themis_server_name_db_t *db = themis_server_namespace_db(server->names);
     char record[RECORD_BYTES];
-    uint64_t set_at;
-    size_t length;
 
     if (!db)
         return;
     pthread_mutex_lock(&server->lock);
-    while ((length = record_make(server, record, &set_at)) > 0) {
-        themis_server_name_db_record_t written = {record_key, record, sizeof record_key, length, NULL};
+    int is_mine = !server->sharing.keeping; /* who keeps one looks again */
+    server->sharing.keeping = 1;
+    while (is_mine && server->sharing.unkept) {
+        themis_server_name_db_record_t written = {record_key, record, sizeof record_key, record_make(server, record),
+                                                  NULL};
+        server->sharing.unkept = 0;
         pthread_mutex_unlock(&server->lock);
         themis_status_t status = themis_server_name_db_write(db, &written);
         if (status == THEMIS_OK)
             status = themis_server_name_db_sync(db);
-        pthread_mutex_lock(&server->lock);
-        server->sharing.kept = set_at; /* another one may have been set meanwhile */
         if (status != THEMIS_OK)
             themis_warn("the policy that was set will not outlive this server: %s", themis_status_string(status));
+        pthread_mutex_lock(&server->lock);
     }
+    if (is_mine)
+        server->sharing.keeping = 0;
     pthread_mutex_unlock(&server->lock);
 }
 
@@ -254,13 +302,14 @@ static int is_allowed(const char *allowed, const char *policy)
 int themis_server_policy_request(themis_server_t *server, const themis_proto_text_t *requested,
                                  const themis_sched_job_identity_t *who, char *error, size_t size)
 {
-    char policy[THEMIS_PROTO_MAX_POLICY + 1];
+    char policy[THEMIS_PROTO_MAX_POLICY + 1], source[sizeof who->id + 60];
     themis_sched_policy_t parsed;
 
+    snprintf(source, sizeof source, "the hint of job %s of user %u", who->id, who->uid);
     snprintf(policy, sizeof policy, "%.*s", (int)requested->length, requested->length ? requested->bytes : "");
     if (!*policy || strcmp(themis_sched_policy(server->sched), policy) == 0)
         return 1;
     return themis_sched_policy_parse(policy, &parsed, error, size) == THEMIS_OK &&
            is_allowed(server->config.policies, policy) &&
-           themis_server_policy_set(server, policy, who, error, size) == THEMIS_OK;
+           policy_apply(server, policy, source, error, size) == THEMIS_OK;
 }

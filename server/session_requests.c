@@ -164,7 +164,6 @@ themis_status_t themis_server_session_requests_hello(themis_server_request_t *re
     if (status == THEMIS_OK)
         welcome = welcome_make(server, session, hello, policy, error);
     pthread_mutex_unlock(&server->lock);
-    themis_server_policy_keep(server);
     themis_server_reply_send_unsaved(request->conn, &request->header, status, &welcome, text);
     return status;
 }

@@ -39,7 +39,7 @@ check "one policy on all servers: nothing is said" sh -c "! themis status 2>&1 |
 server_end 1 KILL
 begin 1 --policy=job-fair
 check "a server that has restarted takes what was set before" await 10 both_have size-fair
-check "and says whose policy that is" grep -q 'policy size-fair set by server 0, of later; it was job-fair' "$T/srv1/log"
+check "and says whose policy that is" grep -q 'policy size-fair set by server 0, where it was set later; it was job-fair' "$T/srv1/log"
 server_end 1 KILL
 check "a policy that one server does not hear of" outcome 1 themis policy set user-fair
 begin 1 --policy=job-fair
@@ -72,12 +72,26 @@ server_end 1 KILL
 server_end 0 KILL
 states --policy=job-fair
 check "what was set outlives all servers" both_have group-fair
-check "their logs say so" grep -q 'policy group-fair set by a client before the restart; it was job-fair' "$T/srv0/log"
+check "their logs say so" grep -q 'policy group-fair set by what was set before the restart; it was job-fair' "$T/srv0/log"
 server_end 0 TERM
 begin 0 --state "$T/state0" --directory "$T/data0" --store posix --policy=fifo
 check "a configuration that has changed counts, for all" await 10 both_have fifo
+timeout 20 themis policy set user-fair >/dev/null
 stop_servers
 testlib_servers=
 states --policy=fifo
-check "and goes on to" both_have fifo
+check "what is set later counts again" both_have user-fair
+stop_servers
+testlib_servers=
+
+# Nothing was ever set, and the file of one server changes.
+rm -rf "$T"/state? "$T"/data?
+mkdir "$T/state0" "$T/state1" "$T/data0" "$T/data1"
+printf '[sharing]\npolicy = job-fair\n' >"$T/themis.conf"
+states -c "$T/themis.conf"
+check "the file's policy" both_have job-fair
+server_end 0 TERM
+printf '[sharing]\npolicy = size-fair\n' >"$T/themis.conf"
+begin 0 -c "$T/themis.conf" --state "$T/state0" --directory "$T/data0" --store posix
+check "a first change of the file is seen at the next start, and counts for all" await 10 both_have size-fair
 finish

@@ -167,16 +167,30 @@ take_name() {
     ) 9>"$scratch/names.lock"
 }
 
-lane() { while name=$(take_name); do "$1" "$name"; done; }
-
-# at_once COMMAND: runs it for each of the names on standard input, `lanes` of them at the same time.
-at_once() {
-    cat >"$scratch/names"
-    for i in $(seq "$lanes"); do lane "$1" & done
-    wait
+# lane COMMAND NUMBER: each lane has ports of its own (test/lib/testlib.sh).
+lane() {
+    export THEMIS_TEST_LANE="$2"
+    while name=$(take_name); do "$1" "$name"; done
 }
 
-run_units() { unit_programs | at_once run_unit; }
+# at_once COMMAND: runs it for each of the names in $scratch/names, `lanes` of them at the same time. One that does not tell
+# how it ended has failed.
+at_once() {
+    touch "$scratch/counts"
+    expected=$(($(wc -l <"$scratch/names") + $(wc -l <"$scratch/counts")))
+    for i in $(seq "$lanes"); do lane "$1" "$i" & done
+    wait
+    lost=$((expected - $(wc -l <"$scratch/counts")))
+    [ "$lost" = 0 ] || {
+        echo "$lost tests did not tell how they ended"
+        echo "0 $lost 0 lost" >>"$scratch/counts"
+    }
+}
+
+run_units() {
+    unit_programs >"$scratch/names"
+    at_once run_unit
+}
 
 # run_named NAME: a script, a group or a unit program.
 run_named() {
@@ -198,7 +212,8 @@ run_all() {
     case $THEMIS_VARIANT in
     "") run_clang ;;
     esac
-    for name in $(script_names); do runs_alone "$name" || echo "$name"; done | at_once run_script
+    for name in $(script_names); do runs_alone "$name" || echo "$name"; done >"$scratch/names"
+    at_once run_script
     for name in $(script_names); do ! runs_alone "$name" || run_script "$name"; done
 }
 
@@ -254,8 +269,9 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/themis-run.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'stop_all; exit 130' INT TERM HUP
 # Most of a test is waiting: for leases, for ranks that start, for servers that come back.
-lanes=${THEMIS_TEST_LANES:-$(nproc)}
+lanes=$(nproc)
 [ "$lanes" -le 4 ] || lanes=4
+lanes=${THEMIS_TEST_LANES:-$lanes}
 # shellcheck disable=SC2046 # a list of words
 themis_make $(programs_needed "$@")
 if [ $# -gt 0 ]; then

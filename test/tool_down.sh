@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The command `themis` where servers are dead or hang: soon, and with words that say which.
+# alone
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
 start_servers 3

@@ -89,7 +89,7 @@ static int is_unused(themis_t *session)
     themis_tools_statistics_t sample = {0};
     int unused = 0;
 
-    if (themis_tools_statistics_take(session, NULL, &sample) == 0)
+    if (themis_tools_statistics_take(session, NULL, 0, &sample) == 0)
         unused = sample.count == 0;
     themis_tools_statistics_release(&sample);
     return unused;

@@ -28,14 +28,14 @@ static void print_jobs(const themis_tools_statistics_t *sample)
 static int jobs_take(themis_t *session, themis_tools_statistics_t *sample)
 {
     themis_tools_statistics_t before = {0};
-    int failed = themis_tools_statistics_take(session, NULL, &before);
+    int failed = themis_tools_statistics_take(session, NULL, 0, &before);
 
     if (failed || before.count == 0) {
         *sample = before;
         return failed;
     }
     usleep(500000);
-    failed = themis_tools_statistics_take(session, &before, sample);
+    failed = themis_tools_statistics_take(session, &before, 0, sample);
     themis_tools_statistics_release(&before);
     return failed;
 }

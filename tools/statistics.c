@@ -64,8 +64,7 @@ static void server_fill(themis_tools_server_t *server, json_t *json)
     *server = (themis_tools_server_t){.reachable = 1,
                                       .name = themis_tools_json_text(json, "name"),
                                       .policy = themis_tools_json_text(sharing, "policy"),
-                                      .draw = themis_tools_json_text(sharing, "draw"),
-                                      .error = ""};
+                                      .draw = themis_tools_json_text(sharing, "draw")};
     json_unpack(json, "{s?F, s?F, s?F, s?F, s?F, s?F}", "jobs", &server->jobs, "queued", &server->queued,
                 "capacity_bytes", &server->capacity, "used_bytes", &server->used, "bytes_read", &server->bytes_read,
                 "bytes_written", &server->bytes_written);
@@ -147,10 +146,18 @@ static void dues_add(themis_tools_statistics_t *sample, const double *weights, d
         }
 }
 
-/* A counter that has fallen is that of a server that was started again: it began at 0. */
-static double growth(double counter, double before)
+/* Counters of a server that answers only now, or has been started again, say nothing of the time between. */
+static int is_comparable(const themis_tools_statistics_t *before, const themis_tools_statistics_t *sample)
 {
-    return counter < before ? counter : counter - before;
+    if (sample->time <= before->time || before->servers != sample->servers)
+        return 0;
+    for (uint32_t s = 0; s < sample->servers; s++) {
+        const themis_tools_server_t *server = &sample->server[s], *old = &before->server[s];
+        if (server->reachable != old->reachable || server->bytes_read < old->bytes_read ||
+            server->bytes_written < old->bytes_written)
+            return 0;
+    }
+    return 1;
 }
 
 static double server_weight(const themis_tools_statistics_t *before, const themis_tools_server_t *server,
@@ -160,7 +167,7 @@ static double server_weight(const themis_tools_statistics_t *before, const themi
 
     if (!old)
         return 0;
-    return growth(server->bytes_read, old->bytes_read) + growth(server->bytes_written, old->bytes_written);
+    return server->bytes_read + server->bytes_written - old->bytes_read - old->bytes_written;
 }
 
 static int dues_compute(const themis_tools_statistics_t *before, themis_tools_statistics_t *sample)
@@ -198,8 +205,8 @@ static void rates_compute(const themis_tools_statistics_t *before, themis_tools_
 
     for (uint32_t s = 0; s < sample->servers && s < before->servers; s++) {
         themis_tools_server_t *server = &sample->server[s];
-        server->read_s = growth(server->bytes_read, before->server[s].bytes_read) / seconds;
-        server->written_s = growth(server->bytes_written, before->server[s].bytes_written) / seconds;
+        server->read_s = (server->bytes_read - before->server[s].bytes_read) / seconds;
+        server->written_s = (server->bytes_written - before->server[s].bytes_written) / seconds;
     }
     for (uint32_t i = 0; i < sample->count; i++) {
         themis_tools_job_t *job = &sample->job[i], old = job_before(before, job);
@@ -232,7 +239,8 @@ static int server_take(themis_t *session, themis_tools_statistics_t *sample, uin
     if (again || !themis_tools_session_is_down(session, s, NULL))
         texts[0] = themis_tools_json_query(session, s, "server", &error);
     texts[1] = texts[0] ? themis_tools_statistics_jobs(session, s, &error) : NULL;
-    sample->server[s] = (themis_tools_server_t){.name = address, .policy = "", .draw = "", .error = error};
+    sample->server[s] = (themis_tools_server_t){.name = address, .policy = "", .draw = ""};
+    snprintf(sample->server[s].error, sizeof sample->server[s].error, "%s", error);
     if (!texts[1])
         return 0;
     server_fill(&sample->server[s], texts[0]);
@@ -248,7 +256,7 @@ static void missed_fill(themis_tools_statistics_t *sample)
                     themis_tools_statistics_missed(sample->texts[2 * k], s, sample->server[s].down_since);
 }
 
-int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before,
+int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before, int again,
                                  themis_tools_statistics_t *sample)
 {
     themis_session_info_t info;
@@ -264,12 +272,12 @@ int themis_tools_statistics_take(themis_t *session, const themis_tools_statistic
     char *rest = sample->addresses;
     for (uint32_t s = 0; s < info.servers && !failed; s++) {
         const char *address = strsep(&rest, ",");
-        failed = server_take(session, sample, s, address ? address : "", before != NULL);
+        failed = server_take(session, sample, s, address ? address : "", again);
     }
     missed_fill(sample);
-    if (before && sample->time > before->time)
+    if (before && is_comparable(before, sample))
         rates_compute(before, sample);
-    failed |= dues_compute(before, sample);
+    failed |= dues_compute(before && is_comparable(before, sample) ? before : NULL, sample);
     if (sample->count > 1)
         qsort(sample->job, sample->count, sizeof *sample->job, job_compare);
     return failed;

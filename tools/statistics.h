@@ -19,8 +19,9 @@ typedef struct themis_tools_job {
 
 typedef struct themis_tools_server {
     int reachable;
-    const char *name, *policy, *draw, *error; /* borrowed from the sample; not reachable: `name` is the address */
-    double down_since;                        /* s since 1970; 0: unknown, or reachable */
+    const char *name, *policy, *draw; /* borrowed from the sample; not reachable: `name` is the address */
+    char error[200];                  /* why it is not reachable */
+    double down_since;                /* s since 1970; 0: unknown, or reachable */
     double jobs, queued, capacity, used, bytes_read, bytes_written, read_s, written_s;
 } themis_tools_server_t;
 
@@ -41,9 +42,10 @@ json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const c
  * `before`. 0: unknown. */
 double themis_tools_statistics_missed(const json_t *server, uint32_t number, double before);
 
-/* Queries all servers; one that does not answer is not reachable. `before`: an earlier sample, or NULL. Release with
- * themis_tools_statistics_release. Returns 0, or -1 if out of memory. */
-int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before,
+/* Queries all servers; one that does not answer is not reachable. `before`: an earlier sample, or NULL; there are rates
+ * only if the same servers answered then. `again`: those that were down when the session was made are tried again.
+ * Release with themis_tools_statistics_release. Returns 0, or -1 if out of memory. */
+int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before, int again,
                                  themis_tools_statistics_t *sample);
 void themis_tools_statistics_release(themis_tools_statistics_t *sample);
 

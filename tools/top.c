@@ -182,7 +182,7 @@ static int page_await(const top_t *top)
 static int pages_show(themis_t *session, const top_t *top)
 {
     themis_tools_statistics_t before = {0}, sample;
-    int on_screen = !top->once && !top->as_json, failed = themis_tools_statistics_take(session, NULL, &before),
+    int on_screen = !top->once && !top->as_json, failed = themis_tools_statistics_take(session, NULL, 0, &before),
         goes_on = 1;
 
     /* Rates need two samples: the first page comes early. */
@@ -191,7 +191,7 @@ static int pages_show(themis_t *session, const top_t *top)
         open_screen(top->interval);
     while (!failed && goes_on) {
         page_t page = {0};
-        failed = themis_tools_statistics_take(session, &before, &sample);
+        failed = themis_tools_statistics_take(session, &before, 1, &sample);
         if (failed)
             break;
         if (top->as_json)

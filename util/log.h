@@ -27,7 +27,7 @@ void themis_util_log_set_timestamps(int on);
 /* 1: each line starts with its level as journald reads it ("<4>"), which has dates of its own. */
 void themis_util_log_set_journal(int on);
 
-/* Errors are also written to this descriptor, which stays the caller's; -1: no longer. */
+/* Errors are also written to this descriptor, which has to stay open; -1: no longer. */
 void themis_util_log_copy_errors(int fd);
 
 __attribute__((format(printf, 2, 3))) void themis_util_log(themis_util_log_level_t level, const char *format, ...);

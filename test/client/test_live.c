@@ -383,7 +383,6 @@ TEST(what_another_removes_is_no_empty_file)
     unsigned char bytes[100000];
     themis_t *other;
     themis_file_t *file, *empty;
-    themis_stat_t stat;
     size_t done;
 
     memset(bytes, 7, sizeof bytes);
@@ -398,7 +397,6 @@ TEST(what_another_removes_is_no_empty_file)
     ck_assert_int_eq(themis_read(file, bytes, sizeof bytes, 0, &done), THEMIS_STALE);
     ck_assert_int_eq(themis_read(file, bytes, sizeof bytes, 50000, &done), THEMIS_STALE);
     ck_assert_int_eq(themis_write(file, bytes, sizeof bytes, 0, &done), THEMIS_STALE);
-    ck_assert_int_eq(themis_file_stat(file, &stat), THEMIS_STALE);
     ck_assert_int_eq(themis_read(empty, bytes, sizeof bytes, 0, &done), THEMIS_STALE);
     themis_close(file);
     themis_close(empty);

@@ -123,12 +123,14 @@ ranks() {
     $testlib_mpirun "$@"
 }
 
-# free_port: a TCP port that nobody listens on; starts at a place that differs from script to script.
+# free_port: a TCP port that nobody listens on; starts at a place that differs from script to script. Scripts that run at the
+# same time have ranges of their own, so that none takes the port of a server that another one has just killed.
 free_port() {
-    testlib_port=${testlib_port:-$((20000 + $$ % 10000))}
+    testlib_ports=$((20000 + ${THEMIS_TEST_LANE:-0} % 5 * 2400))
+    testlib_port=${testlib_port:-$((testlib_ports + $$ % 2400))}
     while :; do
         testlib_port=$((testlib_port + 1))
-        [ "$testlib_port" -lt 32000 ] || testlib_port=20000
+        [ "$testlib_port" -lt $((testlib_ports + 2400)) ] || testlib_port=$testlib_ports
         testlib_hex=$(printf ':%04X ' "$testlib_port")
         grep -q "$testlib_hex" /proc/net/tcp /proc/net/tcp6 2>/dev/null || break
     done
