@@ -18,7 +18,7 @@ THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 
 # Integration scripts begin in this order, those that take longest first; the others follow by name. Then those that run
 # alone.
-first_scripts="layers format nth mount preload slurm romio openmpi fuzz durable random_order romio_forced many"
+first_scripts="layers format intents check collective random_order history watch order configure errors nth romio mount finalize many"
 last_scripts="sharing cluster distcheck"
 unit_timeout=300
 
