@@ -15,6 +15,7 @@ typedef struct incoming {
     uint8_t *bytes;       /* of the rows, until all are received; owned */
     size_t length;
     char policy[THEMIS_SCHED_POLICY_TEXT_BYTES]; /* of the server */
+    uint64_t policy_set;                         /* ns since 1970, when that was set; 0: by its configuration */
     uint64_t heard;                              /* ns; 0: never */
 } incoming_t;
 
@@ -222,8 +223,11 @@ static themis_status_t part_receive(themis_sched_lambda_exchange_t *exchange, co
         return THEMIS_OK; /* outdated, or a repetition */
     if (round > 0) {
         free(incoming->bytes);
-        *incoming =
-            (incoming_t){.incarnation = part->incarnation, .round = part->round, .total = part->total, .heard = now};
+        *incoming = (incoming_t){.incarnation = part->incarnation,
+                                 .round = part->round,
+                                 .total = part->total,
+                                 .policy_set = part->policy_set,
+                                 .heard = now};
         snprintf(incoming->policy, sizeof incoming->policy, "%.*s", (int)part->policy.length,
                  part->policy.length ? part->policy.bytes : "");
         if (part->rows == part->total) {
@@ -291,8 +295,8 @@ void themis_sched_lambda_exchange_apply(themis_sched_lambda_exchange_t *exchange
     pthread_mutex_unlock(&exchange->lock);
 }
 
-int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchange, const char *policy, uint64_t now,
-                                         themis_sched_lambda_exchange_other_t *other)
+int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchange, const char *policy, uint64_t set_at,
+                                         uint64_t now, themis_sched_lambda_exchange_other_t *other)
 {
     int differs = 0;
 
@@ -301,7 +305,8 @@ int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchang
     for (uint32_t i = 0; i < exchange->options.servers && !differs; i++) {
         const incoming_t *incoming = &exchange->incoming[i];
         int silent = incoming->heard == 0 || (now > incoming->heard && now - incoming->heard > silence_of(interval));
-        if (silent || strncmp(incoming->policy, policy, sizeof incoming->policy - 1) == 0)
+        int takes_ours = incoming->policy_set < set_at && !exchange->policy.periodic;
+        if (silent || takes_ours || strncmp(incoming->policy, policy, sizeof incoming->policy - 1) == 0)
             continue;
         differs = 1;
         other->index = i;

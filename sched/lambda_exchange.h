@@ -60,9 +60,10 @@ typedef struct themis_sched_lambda_exchange_other {
 } themis_sched_lambda_exchange_other_t;
 
 /* Returns 1 and fills *other with the first server that is not silent and shares by another policy than `policy`, this
- * server's; 0: there is none. */
-int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchange, const char *policy, uint64_t now,
-                                         themis_sched_lambda_exchange_other_t *other);
+ * server's, which was set at `set_at`; 0: there is none. One whose policy was set earlier will take this one, unless
+ * that has a plan. */
+int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchange, const char *policy, uint64_t set_at,
+                                         uint64_t now, themis_sched_lambda_exchange_other_t *other);
 
 /* Servers whose tables are known, this one included; and the number of rounds so far. */
 uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exchange);

@@ -29,9 +29,9 @@ typedef struct peer {
     uint64_t next_id;        /* of messages */
     uint64_t warn_after;     /* ns; servers that start together find each other without a warning */
     int warned;
-    int heard;            /* 1: it has sent something, so it is there, since it was tried last; atomic */
-    uint64_t heard_tried; /* ns; when it was last tried for that */
-    uint64_t lost;        /* wall-clock ns, since when it cannot be reached, or 0; atomic */
+    int heard;             /* 1: it has sent something, so it is there, since it was tried last; atomic */
+    uint64_t heard_failed; /* ns; when it was last tried for that, and could not be reached all the same */
+    uint64_t lost;         /* wall-clock ns, since when it cannot be reached, or 0; atomic */
 } peer_t;
 
 /* The table as messages, each in THEMIS_PROTO_MAX_MESSAGE bytes. */
@@ -101,6 +101,7 @@ static void peer_lose(peer_t *peer)
 {
     if (peer->lost == 0)
         __atomic_store_n(&peer->lost, themis_util_clock_wall(), __ATOMIC_RELAXED);
+    __atomic_store_n(&peer->heard, 0, __ATOMIC_RELAXED);
     peer_disconnect(peer, themis_util_clock_now());
 }
 
@@ -109,12 +110,10 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
 
-    int heard = __atomic_load_n(&peer->heard, __ATOMIC_RELAXED) && now - peer->heard_tried >= RETRY_AFTER;
+    int heard = __atomic_load_n(&peer->heard, __ATOMIC_RELAXED) && now - peer->heard_failed >= RETRY_AFTER;
 
     if (peer->conn || (now < peer->next_try && !heard))
         return 1;
-    if (heard)
-        peer->heard_tried = now;
     __atomic_store_n(&peer->heard, 0, __ATOMIC_RELAXED);
     themis_status_t status = themis_net_connect(server->net, peer->host, peer->port, CONNECT_TIMEOUT, &peer->conn);
     if (status == THEMIS_OK)
@@ -129,6 +128,8 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
         __atomic_store_n(&peer->lost, 0, __ATOMIC_RELAXED);
         return 1;
     }
+    if (heard)
+        peer->heard_failed = now;
     if (!peer->warn_after)
         peer->warn_after = now + START_UP;
     if (!peer->warned && now >= peer->warn_after) {
@@ -255,7 +256,7 @@ static void policies_compare(themis_server_t *server, uint64_t now)
     themis_sched_lambda_exchange_other_t other;
     char text[DIFFERENCE_BYTES];
 
-    if (!themis_sched_lambda_exchange_differs(peers->exchange, policy, now, &other)) {
+    if (!themis_sched_lambda_exchange_differs(peers->exchange, policy, server->sharing.set_at, now, &other)) {
         if (peers->differ)
             themis_info("no server that is known shares by another policy than %s any more", policy);
         peers->differ = 0;
@@ -462,7 +463,7 @@ int themis_server_peers_differ(const themis_server_t *server, char *text, size_t
     *text = '\0';
     if (!peers || !peers->differ ||
         !themis_sched_lambda_exchange_differs(peers->exchange, themis_sched_policy(server->sched),
-                                              themis_util_clock_now(), &other))
+                                              server->sharing.set_at, themis_util_clock_now(), &other))
         return 0;
     snprintf(text, size, "server %u, %s:%u, shares by %s", other.index, peers->list[other.index].host,
              peers->list[other.index].port, other.policy);

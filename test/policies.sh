@@ -79,7 +79,8 @@ check "a configuration that has changed counts, for all" await 10 both_have fifo
 timeout 20 themis policy set user-fair >/dev/null
 stop_servers
 testlib_servers=
-states --policy=fifo
+begin 0 --state "$T/state0" --directory "$T/data0" --store posix --policy=fifo
+begin 1 --state "$T/state1" --directory "$T/data1" --store posix --policy=job-fair
 check "what is set later counts again" both_have user-fair
 stop_servers
 testlib_servers=

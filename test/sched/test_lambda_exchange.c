@@ -311,22 +311,26 @@ TEST(another_policy_of_a_server_is_seen)
 
     pair_create(&pair, "size-fair", 50000000);
     run(&pair, 50000000);
-    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "fifo", pair.rig[0].now, &other),
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "fifo", 0, pair.rig[0].now, &other),
                      0); /* not heard yet */
     round_of(&pair, -1);
-    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", pair.rig[0].now, &other), 0);
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", 0, pair.rig[0].now, &other),
+                     0);
     ck_assert_int_eq(
         themis_sched_set_policy(pair.rig[1].sched, "job-fair", "statistical", pair.rig[1].now, error, sizeof error),
         THEMIS_OK);
     run(&pair, 50000000);
     round_of(&pair, -1);
-    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", pair.rig[0].now, &other), 1);
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", 0, pair.rig[0].now, &other),
+                     1);
     ck_assert_uint_eq(other.index, 1);
     ck_assert_str_eq(other.policy, "job-fair");
-    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[1], "job-fair", pair.rig[1].now, &other), 1);
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", 1, pair.rig[0].now, &other),
+                     0); /* it will take this one, which was set later */
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[1], "job-fair", 0, pair.rig[1].now, &other), 1);
     ck_assert_uint_eq(other.index, 0);
     ck_assert_int_eq(
-        themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", pair.rig[0].now + 2000000000, &other),
+        themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", 0, pair.rig[0].now + 2000000000, &other),
         0); /* it is silent */
     pair_destroy(&pair);
 }
