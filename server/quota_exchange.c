@@ -132,9 +132,10 @@ static void limits_take(themis_server_quota_t *quota, const themis_proto_usage_t
     free(table);
     if (status == THEMIS_OK)
         themis_info("limits of users are now those that were set at server %u", version.setter);
-    else
+    else if (!quota->warned) /* each message of the others has them */
         themis_warn("limits of users that were set at server %u cannot be kept: %s", version.setter,
                     themis_status_string(status));
+    quota->warned = status != THEMIS_OK;
 }
 
 themis_status_t themis_server_quota_take(themis_server_quota_t *quota, const themis_proto_usage_t *usage)

@@ -22,6 +22,7 @@ struct themis_server_quota {
     themis_server_quota_options_t options;
     pthread_mutex_t lock; /* of changes of the table, the peers, and what accounts have of other servers */
     uint64_t round;
+    int warned;                      /* 1: limits of others cannot be kept */
     themis_store_account_t **listed; /* [THEMIS_STORE_ACCOUNTS_MAX + 1], for the holder of the lock */
     themis_proto_usage_row_t *rows;  /* [THEMIS_PROTO_MAX_USAGE], likewise */
     pthread_mutex_t table_lock;      /* of the next ones, which are changed with `lock` only */

@@ -4,6 +4,7 @@
  */
 #include "cases.h"
 #include <sys/mman.h>
+#include <unistd.h>
 
 static void expect_open(const char *name, int amode, int class, const char *mention)
 {

@@ -2,7 +2,7 @@
 /* What users have in a store, and what is refused at a limit. */
 #define _GNU_SOURCE
 #include <check.h>
-#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "store/accounts.h"
@@ -247,6 +247,47 @@ TEST(what_changes_before_it_is_counted)
     close_store();
 }
 
+enum { WRITERS = 4 };
+
+/* Writes to an object of its own until that is refused, and removes it in between. */
+static void *writer(void *arg)
+{
+    uint64_t id = (uint64_t)(uintptr_t)arg;
+    uint8_t *bytes = calloc(1, 64 << 10);
+    themis_store_object_t *object;
+
+    for (int round = 0; round < 20; round++) {
+        REQUIRE(themis_store_open(store, id, 1, owner, &object) == THEMIS_OK);
+        themis_store_set_owner(store, object, ALICE);
+        for (uint64_t at = 0; transfer(id, THEMIS_WRITE, at, bytes, 64 << 10) == THEMIS_OK; at += 64 << 10)
+            ;
+        if (round < 19)
+            REQUIRE(themis_store_remove(store, id) == THEMIS_OK);
+        themis_store_close(store, object);
+    }
+    free(bytes);
+    return NULL;
+}
+
+/* In a posix store each may have one window more, which is counted when it is written. */
+TEST(many_write_at_the_limit)
+{
+    pthread_t threads[WRITERS];
+    uint64_t sum = 0, most = 4 * MIB;
+
+    open_store(_i);
+    limit(ALICE, most);
+    for (uintptr_t i = 0; i < WRITERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, writer, (void *)(i + 1)), 0);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    for (uint64_t id = 1; id <= WRITERS; id++)
+        sum += size_of(id).allocated;
+    ck_assert_uint_eq(has(ALICE), sum);
+    ck_assert_uint_le(sum, most + (_i == POSIX ? WRITERS * (64 << 10) : 0));
+    close_store();
+}
+
 TEST(accounts_are_in_order)
 {
     themis_store_account_t *list[64];
@@ -282,7 +323,7 @@ int main(void)
     test_case(suite, "accounts", 60, NULL, NULL,
               TESTS({bytes_count_for_the_owner, TYPES}, {an_object_is_given_away, TYPES},
                     {what_is_removed_counts_no_more, TYPES}, {nothing_is_added_beyond_the_limit, TYPES},
-                    {reserving_is_refused_as_a_whole, TYPES}, {counts_come_back, 2},
+                    {reserving_is_refused_as_a_whole, TYPES}, {counts_come_back, 2}, {many_write_at_the_limit, 2},
                     {what_changes_before_it_is_counted, 1}, {accounts_are_in_order, 1}, {there_are_not_too_many, 1}));
     return test_run(suite);
 }
