@@ -158,14 +158,15 @@ static void table_send(themis_server_t *server)
 
     for (uint32_t i = 1; i < peers->count; i++) {
         peer_t *peer = &peers->list[(peers->self + i) % peers->count];
-        if (peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK) {
+        if (peer->conn && peer_send(peer, &peers->parts) == THEMIS_OK)
+            continue;
+        if (peer->conn) {
             peer_lose(peer);
             peer->next_try = 0; /* now: it may have been started again; if not, this tells */
         }
-        int is_new = !peer->conn;
         if (may_wait)
             may_wait = peer_connect(server, peer);
-        if (is_new && peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
+        if (peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
             peer_lose(peer);
     }
 }

@@ -160,14 +160,10 @@ static int is_comparable(const themis_tools_statistics_t *before, const themis_t
     return 1;
 }
 
-static double server_weight(const themis_tools_statistics_t *before, const themis_tools_server_t *server,
-                            uint32_t index)
+/* Bytes that a server has moved since. */
+static double bytes_since(const themis_tools_server_t *before, const themis_tools_server_t *server)
 {
-    const themis_tools_server_t *old = before && index < before->servers ? &before->server[index] : NULL;
-
-    if (!old)
-        return 0;
-    return server->bytes_read + server->bytes_written - old->bytes_read - old->bytes_written;
+    return server->bytes_read + server->bytes_written - before->bytes_read - before->bytes_written;
 }
 
 static int dues_compute(const themis_tools_statistics_t *before, themis_tools_statistics_t *sample)
@@ -177,7 +173,7 @@ static int dues_compute(const themis_tools_statistics_t *before, themis_tools_st
     if (!weights)
         return -1;
     for (uint32_t s = 0; s < sample->servers; s++)
-        all += weights[s] = server_weight(before, &sample->server[s], s);
+        all += weights[s] = before ? bytes_since(&before->server[s], &sample->server[s]) : 0;
     if (all <= 0) {
         all = 0;
         for (uint32_t s = 0; s < sample->servers; s++)
@@ -203,7 +199,7 @@ static void rates_compute(const themis_tools_statistics_t *before, themis_tools_
 {
     double seconds = (double)(sample->time - before->time) / 1e9, all = 0;
 
-    for (uint32_t s = 0; s < sample->servers && s < before->servers; s++) {
+    for (uint32_t s = 0; s < sample->servers; s++) {
         themis_tools_server_t *server = &sample->server[s];
         server->read_s = (server->bytes_read - before->server[s].bytes_read) / seconds;
         server->written_s = (server->bytes_written - before->server[s].bytes_written) / seconds;
@@ -275,9 +271,11 @@ int themis_tools_statistics_take(themis_t *session, const themis_tools_statistic
         failed = server_take(session, sample, s, address ? address : "", again);
     }
     missed_fill(sample);
-    if (before && is_comparable(before, sample))
+    if (before && !is_comparable(before, sample))
+        before = NULL;
+    if (before)
         rates_compute(before, sample);
-    failed |= dues_compute(before && is_comparable(before, sample) ? before : NULL, sample);
+    failed |= dues_compute(before, sample);
     if (sample->count > 1)
         qsort(sample->job, sample->count, sizeof *sample->job, job_compare);
     return failed;
@@ -301,11 +299,12 @@ static json_int_t whole(double value)
 
 static json_t *server_json(const themis_tools_server_t *server)
 {
-    if (!server->reachable && server->down_since > 0)
-        return json_pack("{s:b, s:s, s:s, s:f}", "reachable", 0, "name", server->name, "error", server->error,
-                         "down_since_s", server->down_since);
-    if (!server->reachable)
-        return json_pack("{s:b, s:s, s:s}", "reachable", 0, "name", server->name, "error", server->error);
+    if (!server->reachable) {
+        json_t *json = json_pack("{s:b, s:s, s:s}", "reachable", 0, "name", server->name, "error", server->error);
+        if (server->down_since > 0)
+            json_object_set_new(json, "down_since_s", json_real(server->down_since));
+        return json;
+    }
     return json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reachable", server->reachable, "name",
                      server->name, "policy", server->policy, "draw", server->draw, "jobs", whole(server->jobs),
                      "queued", whole(server->queued), "capacity_bytes", whole(server->capacity), "used_bytes",

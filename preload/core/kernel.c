@@ -2,7 +2,6 @@
 /* A thread inside of the core is left alone by the function that stands in front of the C library's. */
 #define _GNU_SOURCE
 #include "preload/kernel.h"
-#include <stdarg.h>
 #include <unistd.h>
 
 long themis_preload_kernel(long number, ...)
@@ -11,8 +10,7 @@ long themis_preload_kernel(long number, ...)
     va_list list;
 
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        argument[i] = va_arg(list, long);
+    themis_preload_kernel_arguments(list, argument);
     va_end(list);
     return syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }

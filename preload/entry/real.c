@@ -60,8 +60,7 @@ long themis_preload_kernel(long number, ...)
     va_list list;
 
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        argument[i] = va_arg(list, long);
+    themis_preload_kernel_arguments(list, argument);
     va_end(list);
     return REAL(syscall)(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }

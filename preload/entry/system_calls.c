@@ -135,8 +135,7 @@ EXPORTED long syscall(long number, ...)
     va_list list;
 
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
+    themis_preload_kernel_arguments(list, a);
     va_end(list);
     if (!themis_preload_inside && intercept(number, a, &result))
         return result;
